@@ -1,0 +1,137 @@
+import type { Readable } from 'node:stream';
+
+/** Names of the drivers in the registry. */
+export type SandboxDriverName = 'bubblewrap' | 'docker';
+
+/** What a sandbox may use. Sizes in bytes; `cpus` may be a fraction. */
+export interface SandboxProfile {
+  readonly name: string;
+  readonly memoryBytes: number;
+  readonly processes: number;
+  readonly cpus: number;
+  /** Size of the sandbox' own /tmp; charged to `memoryBytes`. */
+  readonly tmpBytes: number;
+  /** Docker only: image and OCI runtime. */
+  readonly image?: string;
+  readonly ociRuntime?: 'runc' | 'runsc' | 'kata';
+}
+
+/** What the driver found that this machine lets it enforce. */
+export interface SandboxCapabilities {
+  readonly memoryLimit: boolean;
+  readonly processLimit: boolean;
+  readonly cpuLimit: boolean;
+  readonly seccomp: boolean;
+  /** Commands run under another uid than the supervisor that holds the wire. */
+  readonly separateCommandUser: boolean;
+}
+
+/** A host folder shown inside. */
+export interface SandboxMount {
+  readonly source: string;
+  readonly target: string;
+  readonly readOnly: boolean;
+}
+
+/** One command. `argv[0]` is looked up in the sandbox' PATH; no shell unless the caller names one. */
+export interface SandboxCommand {
+  readonly argv: readonly string[];
+  readonly cwd?: string;
+  /** Added to the sandbox' own small environment; variables that carry code (BASH_ENV …) are removed. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: Uint8Array;
+  readonly timeoutMs: number;
+  /** Bytes of output passed on; the excess is counted, then dropped, never held. */
+  readonly maxOutputBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface SandboxOutput {
+  readonly stream: 'stdout' | 'stderr';
+  readonly bytes: Uint8Array;
+}
+
+/** How a command ended. What the sandbox says of itself is a claim. */
+export interface SandboxCommandEnd {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly cause: 'exited' | 'timeout' | 'canceled' | 'sandbox_lost';
+  readonly durationMs: number;
+  readonly outputBytes: number;
+  readonly droppedBytes: number;
+}
+
+/** A running command: output in order, then its end. `end` always settles and never rejects. */
+export interface SandboxExecution {
+  readonly output: AsyncIterable<SandboxOutput>;
+  readonly end: Promise<SandboxCommandEnd>;
+}
+
+/** Why a sandbox is gone: `destroyed` by us, or what the kernel's counters say. */
+export type SandboxEndCause =
+  | 'destroyed'
+  | 'exited'
+  | 'wire_broken'
+  | 'sandbox_memory'
+  | 'sandbox_processes'
+  | 'sandbox_cpu'
+  | 'sandbox_disk';
+
+/** One live sandbox. Its folders: `/workspace` (the working copy) and `/home/agent`, both writable; `/tmp`. */
+export interface Sandbox {
+  readonly id: string;
+  readonly driver: SandboxDriverName;
+  readonly profile: SandboxProfile;
+  /** Host folder that is `/workspace` inside; empty at boot, filled by the host before the first command. */
+  readonly workspaceFolder: string;
+  /** Host uid and gid that commands run as; whatever is laid into the workspace must belong to them. */
+  readonly commandUser: { readonly uid: number; readonly gid: number };
+  run(command: SandboxCommand): SandboxExecution;
+  /** A round trip over the wire. @throws CodedError `sandbox_lost` */
+  ping(timeoutMs: number): Promise<void>;
+  /** Kills every command, not the supervisor; resolves when they are gone. */
+  killCommands(): Promise<void>;
+  /** Settles once, with the cause; never rejects. */
+  readonly ended: Promise<SandboxEndCause>;
+  /** Ends it and verifies its absence; idempotent. @throws CodedError `sandbox_leaked` */
+  destroy(options?: { readonly keepWorkspace?: boolean }): Promise<void>;
+}
+
+/** One program in a throwaway sandbox without a wire: same walls, own mounts, gone when it ends. */
+export interface ThrowawayRun {
+  readonly argv: readonly string[];
+  readonly mounts: readonly SandboxMount[];
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Host uid and gid whose rights it has on the mounts. */
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly stdin?: Readable | Uint8Array;
+  /** Receives stdout; without it stdout is collected up to `maxOutputBytes`. */
+  readonly stdout?: NodeJS.WritableStream;
+  readonly timeoutMs: number;
+  readonly maxOutputBytes: number;
+}
+
+export interface ThrowawayResult {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+  /** stdout went past `maxOutputBytes` and the program was killed. */
+  readonly truncated: boolean;
+}
+
+/** A family of sandboxes. One file a driver, one registry line, one contract suite. */
+export interface SandboxDriver {
+  readonly name: SandboxDriverName;
+  /** Looks at the machine. @throws CodedError `sandbox_driver_missing` that says what to install or start */
+  probe(): Promise<SandboxCapabilities>;
+  /** Starts a sandbox with its supervisor answering. @throws CodedError `sandbox_start_failed` */
+  boot(id: string, profile: SandboxProfile): Promise<Sandbox>;
+  runThrowaway(run: ThrowawayRun): Promise<ThrowawayResult>;
+  /** Destroys whatever an earlier process of this server left (by label or folder); returns their ids. */
+  recover(): Promise<string[]>;
+  /** Ids of all sandboxes of this server that exist on the machine right now, for leak checks. */
+  list(): Promise<string[]>;
+}
