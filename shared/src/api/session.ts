@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { surfaces } from '../protocol/session-order.ts';
+import { deciders } from '../protocol/permit.ts';
+import { diffSummarySchema } from '../repository/diff.ts';
+import { repositorySourceSchema } from '../repository/source.ts';
+import { endReasons, pauseReasons } from '../session/end.ts';
+import { sessionStates } from '../session/state.ts';
+import { toolCallStates } from '../tool-call/state.ts';
+
+/** `LEMNISCATE_AGENT_EXECUTION`: absent means `workstation`, anything else is refused. */
+export const executions = ['server', 'workstation'] as const;
+export type Execution = (typeof executions)[number];
+
+/** Body of `POST /v1/sessions`. */
+export const createSessionSchema = z.strictObject({
+  instruction: z.string().min(1).max(100_000),
+  project: z.string().min(1).max(128).default('local'),
+  agent: z.string().min(1).max(128).optional(),
+  model: z.string().min(1).max(128).optional(),
+  runtime: z.string().min(1).max(64).default('native'),
+  repository: repositorySourceSchema,
+  surface: z.enum(surfaces).default('api'),
+  /** Whether a person follows and can answer. Without one an `ask` is refused by automation. */
+  interactive: z.boolean().default(false),
+  execution: z.enum(executions).default('server'),
+  /** Pins the session to one agent server, such as the one that the CLI started on this machine. */
+  server: z.string().min(1).max(64).optional(),
+  /** Blocks until the session has ended, at most `maxWaitSeconds`. */
+  wait: z.boolean().default(false),
+});
+export type CreateSession = z.input<typeof createSessionSchema>;
+
+/** The longest that `wait: true` blocks; afterwards the answer is 202 with the session as it stands. */
+export const maxWaitSeconds = 660;
+
+export const usageTotalsSchema = z.object({
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  cacheReadTokens: z.int(),
+  cacheWriteTokens: z.int(),
+});
+
+/** One session as the API shows it. */
+export const sessionViewSchema = z.object({
+  id: z.string(),
+  version: z.int(),
+  project: z.string(),
+  state: z.enum(sessionStates),
+  phase: z.string(),
+  reason: z.enum([...endReasons, ...pauseReasons]).nullable(),
+  message: z.string().nullable(),
+  /** Exit code of the terminal client, from the table of ends; null before the end. */
+  exitCode: z.int().nullable(),
+  attempt: z.int(),
+  server: z.string().nullable(),
+  instruction: z.string(),
+  repository: repositorySourceSchema,
+  runtime: z.string(),
+  model: z.string(),
+  surface: z.enum(surfaces),
+  execution: z.enum(executions),
+  openedBy: z.string(),
+  policyDigest: z.string(),
+  createdAt: z.string(),
+  startedAt: z.string().nullable(),
+  runningAt: z.string().nullable(),
+  endedAt: z.string().nullable(),
+  timingsMs: z.record(z.string(), z.number()),
+  sandbox: z.object({ driver: z.string().nullable() }),
+  usage: usageTotalsSchema,
+  totalCostUsd: z.string(),
+  priced: z.boolean(),
+  diff: diffSummarySchema
+    .extend({ state: z.enum(['offered', 'accepted', 'rejected', 'discarded']) })
+    .nullable(),
+  queue: z.object({ position: z.int() }).nullable(),
+});
+export type SessionView = z.infer<typeof sessionViewSchema>;
+
+export const sessionPageSchema = z.object({
+  sessions: z.array(sessionViewSchema),
+  nextCursor: z.string().nullable(),
+});
+export type SessionPage = z.infer<typeof sessionPageSchema>;
+
+/** One row of `GET /v1/sessions/:id/tool-calls`. */
+export const toolCallViewSchema = z.object({
+  callId: z.string(),
+  attempt: z.int(),
+  turn: z.int(),
+  tool: z.string(),
+  state: z.enum(toolCallStates),
+  decidedBy: z.enum(deciders).nullable(),
+  exitCode: z.int().nullable(),
+  durationMs: z.number().nullable(),
+});
+export type ToolCallView = z.infer<typeof toolCallViewSchema>;
+
+/** One approval; its person sends `argumentsDigest` back as displayed. */
+export const approvalViewSchema = z.object({
+  id: z.string(),
+  sessionId: z.string(),
+  callId: z.string(),
+  tool: z.string(),
+  title: z.string(),
+  arguments: z.record(z.string(), z.json()),
+  argumentsDigest: z.string(),
+  reasons: z.array(z.string()),
+  state: z.enum(['waiting', 'approved', 'rejected', 'expired', 'withdrawn']),
+  createdAt: z.string(),
+  expiresAt: z.string(),
+});
+export type ApprovalView = z.infer<typeof approvalViewSchema>;
+
+/** Body of `POST /v1/sessions/:id/approvals/:approvalId`. */
+export const decideApprovalSchema = z.strictObject({
+  decision: z.enum(['approve', 'reject']),
+  argumentsDigest: z.string(),
+  message: z.string().max(4096).optional(),
+});
+export type DecideApproval = z.infer<typeof decideApprovalSchema>;
+
+/** Body of `POST /v1/sessions/:id/diff/accept`: flagged files must be named. */
+export const acceptDiffSchema = z.strictObject({
+  sha256: z.string(),
+  flaggedFiles: z.array(z.string()).default([]),
+});

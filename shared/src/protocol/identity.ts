@@ -1,0 +1,27 @@
+import { z } from 'zod';
+
+/** `sha256` in lower-case hex: how content is addressed everywhere. */
+export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits');
+
+/** A placement's number, minted by Postgres: the fencing token of every write, permit, model call and upload. */
+export const attemptSchema = z.int().min(1).max(1_000_000);
+
+/** Names a session on one server. */
+export const heldSchema = z.object({ sessionId: z.string(), attempt: attemptSchema });
+export type Held = z.infer<typeof heldSchema>;
+
+/** Roles that a service's certificate can name, in a URI `spiffe://lemniscate/<role>/<name>`. */
+export const serviceRoles = ['dispatcher', 'agent-server', 'audit-exporter'] as const;
+export type ServiceRole = (typeof serviceRoles)[number];
+
+/** The URI of a service certificate. */
+export function serviceUri(role: ServiceRole, name: string): string {
+  return `spiffe://lemniscate/${role}/${name}`;
+}
+
+/** Reads role and name from a certificate's URI; null where it is not one of ours. */
+export function parseServiceUri(uri: string): { role: ServiceRole; name: string } | null {
+  const match = /^spiffe:\/\/lemniscate\/([a-z-]+)\/([A-Za-z0-9_.-]{1,64})$/.exec(uri);
+  const role = serviceRoles.find((candidate) => candidate === match?.[1]);
+  return role === undefined || match?.[2] === undefined ? null : { role, name: match[2] };
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { heldSchema } from './identity.ts';
+import { serverCommandSchema } from './session-order.ts';
+
+/** `GET /status` of an agent server, and the body of its heartbeat. The identity is the certificate's, not the body's. */
+export const serverStatusSchema = z.object({
+  protocol: z.literal(1),
+  /** New with each start of the process: a changed one means that all sandboxes of the former are gone. */
+  bootId: z.string(),
+  capacity: z.int().min(0).max(100_000),
+  held: z.array(heldSchema).max(100_000),
+  warm: z.int().min(0),
+  driver: z.string(),
+  profiles: z.array(z.string()),
+  draining: z.boolean(),
+  /** Why it takes no sessions at the moment, for the operator; absent while healthy. */
+  unhealthy: z.string().optional(),
+});
+export type ServerStatus = z.infer<typeof serverStatusSchema>;
+
+/** Answer to `POST /internal/servers/heartbeat`. */
+export const heartbeatAnswerSchema = z.object({
+  /** Renewed leases, counted by the server from when it *sent* the heartbeat. */
+  leases: z.array(heldSchema.extend({ leaseMs: z.int().min(1) })),
+  /** Attempts that are no longer this server's: destroy them. */
+  stale: z.array(heldSchema),
+  commands: z.array(serverCommandSchema),
+});
+export type HeartbeatAnswer = z.infer<typeof heartbeatAnswerSchema>;

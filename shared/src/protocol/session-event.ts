@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { endReasons, pauseReasons } from '../session/end.ts';
+import { sessionStates } from '../session/state.ts';
+import { toolCallStates } from '../tool-call/state.ts';
+import { serverCommandSchema } from './session-order.ts';
+import { deciders } from './permit.ts';
+
+const text = z.string().max(256 * 1024);
+
+/** What a tool call has become. Arguments and results are content: they live in the session log, never in the audit log. */
+const toolCallEvent = z.object({
+  type: z.literal('tool_call'),
+  callId: z.string().max(128),
+  turn: z.int().min(1),
+  tool: z.string().max(128),
+  state: z.enum(toolCallStates),
+  /** One line for a person: the command, the path. Present from `generated` on. */
+  title: z.string().max(4096).optional(),
+  decidedBy: z.enum(deciders).optional(),
+  /** From `done`, `errored`, `canceled` on. */
+  exitCode: z.int().nullable().optional(),
+  durationMs: z.number().min(0).optional(),
+  outputBytes: z.int().min(0).optional(),
+  droppedBytes: z.int().min(0).optional(),
+  /** Why it errored or was canceled. */
+  message: z.string().max(4096).optional(),
+  /** Start of what the model was told, for the live view. */
+  preview: z.string().max(4096).optional(),
+});
+
+/** Facts and output that an agent server reports, in the order of their sequence. */
+export const serverEventSchema = z.discriminatedUnion('type', [
+  /** The working copy is laid and the loop begins: `starting → running`. */
+  z.object({
+    type: z.literal('running'),
+    driver: z.string(),
+    warm: z.boolean(),
+    timingsMs: z.record(z.string(), z.number()),
+  }),
+  z.object({
+    type: z.literal('phase'),
+    phase: z.enum(['booting', 'preparing', 'working', 'waiting', 'finishing']),
+  }),
+  z.object({ type: z.literal('turn'), turn: z.int().min(1) }),
+  /** A fragment of what the model says. */
+  z.object({ type: z.literal('text'), turn: z.int().min(1), text }),
+  toolCallEvent,
+  z.object({ type: z.literal('output'), callId: z.string(), stream: z.enum(['stdout', 'stderr']), text }),
+  z.object({ type: z.literal('notice'), text: z.string().max(4096) }),
+]);
+export type ServerEvent = z.infer<typeof serverEventSchema>;
+
+/** Events that the dispatcher adds itself. */
+export const dispatcherEventSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('state'),
+    state: z.enum(sessionStates),
+    phase: z.string(),
+    reason: z.enum([...endReasons, ...pauseReasons]).nullable(),
+    attempt: z.int().min(0),
+    server: z.string().nullable(),
+    message: z.string().optional(),
+  }),
+  z.object({
+    type: z.literal('approval'),
+    approvalId: z.string(),
+    callId: z.string(),
+    state: z.enum(['waiting', 'approved', 'rejected', 'expired', 'withdrawn']),
+    tool: z.string(),
+    title: z.string(),
+    argumentsDigest: z.string(),
+    reasons: z.array(z.string()),
+  }),
+  /** Session totals after a model exchange. */
+  z.object({
+    type: z.literal('usage'),
+    model: z.string(),
+    inputTokens: z.int(),
+    outputTokens: z.int(),
+    cacheReadTokens: z.int(),
+    cacheWriteTokens: z.int(),
+    totalCostUsd: z.string(),
+    priced: z.boolean(),
+  }),
+  z.object({
+    type: z.literal('diff'),
+    state: z.enum(['offered', 'accepted', 'rejected', 'discarded']),
+    files: z.int(),
+    insertions: z.int(),
+    deletions: z.int(),
+  }),
+  /** Positions that can no longer be shown; never silence. */
+  z.object({ type: z.literal('gap'), from: z.int(), to: z.int(), reason: z.string() }),
+]);
+export type DispatcherEvent = z.infer<typeof dispatcherEventSchema>;
+
+export type SessionEvent = ServerEvent | DispatcherEvent;
+
+/** One event as readers see it: `position` counts from 1 without holes within a session and is the SSE id. */
+export const positionedEventSchema = z.object({
+  position: z.int().min(1),
+  at: z.string(),
+  attempt: z.int().min(0),
+  event: z.union([serverEventSchema, dispatcherEventSchema]),
+});
+export type PositionedEvent = z.infer<typeof positionedEventSchema>;
+
+/**
+ * `POST /internal/sessions/:id/attempts/:attempt/events`. `firstSeq` numbers the first event of the batch within the
+ * attempt, from 1. What was acknowledged before is skipped; a batch that leaves a hole is refused (`conflict`).
+ */
+export const eventBatchSchema = z.object({
+  firstSeq: z.int().min(1),
+  events: z
+    .array(z.object({ at: z.string(), event: serverEventSchema }))
+    .min(1)
+    .max(1000),
+});
+export type EventBatch = z.infer<typeof eventBatchSchema>;
+
+export const eventBatchAnswerSchema = z.object({
+  /** Everything up to here is committed; the journal may forget it. */
+  acknowledgedSeq: z.int().min(0),
+  commands: z.array(serverCommandSchema),
+});
+export type EventBatchAnswer = z.infer<typeof eventBatchAnswerSchema>;

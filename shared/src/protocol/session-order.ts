@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { orderedRepositorySchema } from '../repository/source.ts';
+import { toolNames } from '../tools/catalogue.ts';
+import { attemptSchema } from './identity.ts';
+
+/** Where the person sits. */
+export const surfaces = ['terminal', 'ide', 'api', 'trigger'] as const;
+export type Surface = (typeof surfaces)[number];
+
+/** Who drives the loop. */
+export const runtimes = ['native'] as const;
+export type RuntimeName = (typeof runtimes)[number];
+
+/**
+ * What the dispatcher hands an agent server with `PUT /sessions/:id`. Answers: 202 taken (also when repeated for the
+ * same attempt), 409 `attempt_stale` when the server holds a later attempt, 429 `server_full` without a free slot.
+ */
+export const sessionOrderSchema = z.object({
+  sessionId: z.string(),
+  attempt: attemptSchema,
+  projectId: z.string(),
+  runtime: z.enum(runtimes),
+  model: z.string(),
+  surface: z.enum(surfaces),
+  interactive: z.boolean(),
+  instruction: z.string(),
+  systemPrompt: z.string(),
+  repository: orderedRepositorySchema,
+  /** Built-in tools that the policy does not disable. */
+  tools: z.array(z.enum(toolNames)),
+  continueAfterToolRejection: z.boolean(),
+  commandMaxSeconds: z.int().min(1),
+  commandMaxOutputBytes: z.int().min(1),
+  /** Name of the sandbox profile; the server refuses one that it does not have. */
+  profile: z.string(),
+  /** Bearer of the model relay and nothing else; valid under this server's certificate while the attempt runs. */
+  relayToken: z.string(),
+  /** First lease; the server counts it from when the order arrived. Milliseconds. */
+  leaseMs: z.int().min(1),
+  /** Wall time after which the attempt must have started running. Milliseconds from arrival. */
+  startWithinMs: z.int().min(1),
+});
+export type SessionOrder = z.infer<typeof sessionOrderSchema>;
+
+/** `POST /sessions/:id/commands`, and the same records in the answers to event batches and heartbeats. */
+export const serverCommandSchema = z.object({
+  sessionId: z.string(),
+  attempt: attemptSchema,
+  kind: z.enum(['stop']),
+  /** End reason that the dispatcher has recorded. */
+  reason: z.string(),
+});
+export type ServerCommand = z.infer<typeof serverCommandSchema>;

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { endReasons } from '../session/end.ts';
+import { diffSummarySchema } from '../repository/diff.ts';
+import { sha256Schema } from './identity.ts';
+
+/** Patches up to this many bytes travel inline and stay in Postgres; larger ones go through an upload. */
+export const inlinePatchBytes = 256 * 1024;
+
+/**
+ * `POST /internal/sessions/:id/attempts/:attempt/result`: the attempt's last word, sent after every event was
+ * acknowledged. Idempotent by attempt. A repeat with another result is refused (`conflict`).
+ */
+export const sessionResultSchema = z.object({
+  reason: z.enum(endReasons),
+  /** For a person: what went wrong, or the agent's closing words. */
+  message: z.string().max(16_384),
+  diff: diffSummarySchema.nullable(),
+  /** The patch in base64 when it is small, else the upload that holds it. */
+  patch: z
+    .discriminatedUnion('kind', [
+      z.object({
+        kind: z.literal('inline'),
+        base64: z.string().max(Math.ceil(inlinePatchBytes / 3) * 4 + 4),
+      }),
+      z.object({ kind: z.literal('upload'), uploadId: z.string() }),
+    ])
+    .nullable(),
+  timingsMs: z.record(z.string(), z.number()),
+});
+export type SessionResult = z.infer<typeof sessionResultSchema>;
+
+/**
+ * `POST /v1/uploads` (people) and `POST /internal/sessions/:id/attempts/:attempt/uploads` (servers): asks for a
+ * presigned address below `incoming/`. After the PUT, `POST …/uploads/:uploadId/complete` makes the dispatcher verify
+ * length and digest and copy the bytes to their content-addressed key; only then can anything name them.
+ */
+export const uploadRequestSchema = z.strictObject({
+  sha256: sha256Schema,
+  bytes: z
+    .int()
+    .min(1)
+    .max(5 * 1024 * 1024 * 1024),
+});
+export type UploadRequest = z.infer<typeof uploadRequestSchema>;
+
+export const uploadAnswerSchema = z.object({
+  uploadId: z.string(),
+  /** Null when the bytes are there already: nothing has to be sent. */
+  put: z.object({ url: z.string(), headers: z.record(z.string(), z.string()) }).nullable(),
+});
+export type UploadAnswer = z.infer<typeof uploadAnswerSchema>;

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { sha256Schema } from '../protocol/identity.ts';
+
+const revision = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[^-\s\0][^\s\0]*$/, 'must be a revision that does not begin with a dash');
+const commit = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/, 'must be a full commit id');
+
+/**
+ * Where a session's repository comes from, as the caller names it.
+ * - `bundle`: a git bundle uploaded before; `commit` is the tip that the working copy is laid from and the diff is
+ *   against. It may hold the caller's uncommitted changes as its last commit.
+ * - `git`: an address that the agent server fetches from (https or ssh).
+ * - `path`: a folder on the agent server's own machine; embedded fleets and workstations only.
+ */
+export const repositorySourceSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('bundle'),
+    sha256: sha256Schema,
+    commit,
+    name: z.string().min(1).max(256),
+  }),
+  z.strictObject({ kind: z.literal('git'), url: z.string().min(1).max(2048), revision: revision.optional() }),
+  z.strictObject({
+    kind: z.literal('path'),
+    path: z.string().min(1).max(4096),
+    revision: revision.optional(),
+  }),
+]);
+export type RepositorySource = z.infer<typeof repositorySourceSchema>;
+
+/** The same as it reaches an agent server: a bundle comes with an address to read it from, valid for minutes. */
+export const orderedRepositorySchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('bundle'), sha256: sha256Schema, commit, name: z.string(), url: z.string() }),
+  z.object({ kind: z.literal('git'), url: z.string(), revision: revision.optional() }),
+  z.object({ kind: z.literal('path'), path: z.string(), revision: revision.optional() }),
+]);
+export type OrderedRepository = z.infer<typeof orderedRepositorySchema>;

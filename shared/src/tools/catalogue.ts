@@ -1,0 +1,66 @@
+import { z } from 'zod';
+
+const path = z
+  .string()
+  .min(1)
+  .max(4096)
+  .regex(/^[^\0]+$/, 'must not hold NUL');
+const text = z.string().max(4 * 1024 * 1024);
+
+/**
+ * The built-in tools: what the model is told, and the strict schema that whole arguments must pass. Unknown
+ * members are refused, so that nothing is guessed from what the model meant.
+ */
+export const toolCatalogue = {
+  read_file: {
+    description:
+      'Reads a text file of the working copy. Lines are numbered from 1; give offset and limit for a part.',
+    schema: z.strictObject({
+      path,
+      offset: z.int().min(1).optional().describe('First line to read'),
+      limit: z.int().min(1).max(10_000).optional().describe('Number of lines'),
+    }),
+  },
+  write_file: {
+    description: 'Writes a whole file; folders on the way are made.',
+    schema: z.strictObject({ path, content: text }),
+  },
+  edit_file: {
+    description:
+      'Replaces old_text by new_text in a file. old_text must occur exactly once unless replace_all is true.',
+    schema: z.strictObject({
+      path,
+      old_text: text.min(1),
+      new_text: text,
+      replace_all: z.boolean().optional(),
+    }),
+  },
+  list_files: {
+    description:
+      'Lists files and folders below a folder; version-control folders and node_modules are left out.',
+    schema: z.strictObject({ path: path.optional(), depth: z.int().min(1).max(10).optional() }),
+  },
+  search_files: {
+    description: 'Searches the working copy for an extended regular expression; answers path:line:text.',
+    schema: z.strictObject({ pattern: z.string().min(1).max(1000), path: path.optional() }),
+  },
+  run_command: {
+    description: 'Runs a bash command in the working copy. There is no network. Output is cut at its bound.',
+    schema: z.strictObject({
+      command: z.string().min(1).max(100_000),
+      timeout_seconds: z.int().min(1).max(86_400).optional(),
+    }),
+  },
+} as const;
+
+/** Name of a built-in tool. */
+export type ToolName = keyof typeof toolCatalogue;
+export const toolNames = Object.keys(toolCatalogue) as [ToolName, ...ToolName[]];
+
+/** Whether the name is a built-in tool's. */
+export function isToolName(name: string): name is ToolName {
+  return Object.hasOwn(toolCatalogue, name);
+}
+
+/** A tool's arguments after the strict parse. */
+export type ToolArguments<Name extends ToolName> = z.infer<(typeof toolCatalogue)[Name]['schema']>;
