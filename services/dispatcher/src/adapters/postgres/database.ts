@@ -106,7 +106,14 @@ async function run<Row extends Record<string, unknown>>(
   }
 }
 
-const connectionFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EHOSTUNREACH', 'EPIPE']);
+const connectionFaults = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EPIPE',
+]);
 // 08: connection exceptions, 28: login refused, 3D000: no such database, 57P: shutdown and start-up
 const unreachableStates = /^(08|28|57P0[1235]|3D000)/;
 

@@ -85,8 +85,12 @@ export async function changeSessionState(
     ]),
   ]);
   if (row === undefined)
-    throw new CodedError('version_conflict', `Session ${session.id} was changed by somebody else; look again.`, {
-      session: session.id,
-    });
+    throw new CodedError(
+      'version_conflict',
+      `Session ${session.id} was changed by somebody else; look again.`,
+      {
+        session: session.id,
+      },
+    );
   return { ...session, ...row, state: to };
 }

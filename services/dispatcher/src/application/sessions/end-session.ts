@@ -34,7 +34,11 @@ export interface EndSessionInput {
  * change together or not at all. After the commit the caller announces the session and sends the signal `ended`.
  * @throws CodedError `session_ended` when it has ended already, `session_unknown`, `transition_refused`
  */
-export async function endSession(deps: EndSessionDeps, tx: Transaction, input: EndSessionInput): Promise<void> {
+export async function endSession(
+  deps: EndSessionDeps,
+  tx: Transaction,
+  input: EndSessionInput,
+): Promise<void> {
   const session = await lockSession(tx, input.sessionId);
   if (sessionHasEnded(session.state))
     throw new CodedError('session_ended', `Session ${session.id} has ended as ${session.state} already.`, {
