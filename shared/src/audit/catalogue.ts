@@ -9,7 +9,7 @@ const name = z.string().min(1);
 const body = z.looseObject;
 
 /**
- * What an entry's body must have. Members beyond these may be added at any time: a reader ignores what it does not
+ * What an entry's body must have: `call` and `approval` are ids, digests end in `Digest`. Members beyond these may be added at any time: a reader ignores what it does not
  * know. What matters to a security officer is required: who decided, which call, how it ended.
  */
 const bodies = {
@@ -21,12 +21,12 @@ const bodies = {
   'session.paused': body({ reason: name }),
   'session.resumed': body({}),
   'budget.extended': body({}),
-  'tool.proposed': body({ callId: name, tool: name }),
-  'tool.decided': body({ callId: name, decidedBy: z.enum(deciders) }),
-  'tool.executed': body({ callId: name, state: name }),
+  'tool.proposed': body({ call: name, tool: name }),
+  'tool.decided': body({ call: name, decidedBy: z.enum(deciders) }),
+  'tool.executed': body({ call: name, state: name }),
   'model.exchanged': body({ model: name }),
-  'approval.requested': body({ callId: name }),
-  'approval.decided': body({ decidedBy: z.enum(deciders) }),
+  'approval.requested': body({ approval: name, call: name }),
+  'approval.decided': body({ approval: name, decidedBy: z.enum(deciders) }),
   'session.stopped': body({}),
   'session.ended': body({ state: z.enum(sessionStates), reason: name }),
   'sandbox.destroyed': body({}),

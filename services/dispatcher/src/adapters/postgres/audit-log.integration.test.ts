@@ -21,7 +21,7 @@ const draft = (number: number): AuditDraft => ({
   subject: 'spiffe://lemniscate/agent-server/one',
   attempt: 1,
   server: 'one',
-  body: { callId: `call-${number}`, state: 'done', exitCode: 0, durationMs: 12.5 },
+  body: { call: `call-${number}`, state: 'done', exitCode: 0, durationMs: 12.5 },
 });
 const closing: AuditDraft = { type: 'chain.closed', subject: 'spiffe://lemniscate/dispatcher/one', body: {} };
 
@@ -124,10 +124,10 @@ test(
     await append(chain, opening, {
       ...draft(1),
       subject: 'a\u0000b\ud800',
-      body: { callId: '\ud800\u0000', state: 'done' },
+      body: { call: '\ud800\u0000', state: 'done' },
     });
     assert.deepEqual(await verified(chain), { fault: null, count: 2 });
-    for (const body of [{ callId: 'x' }, { callId: 'x', state: 'done', stdout: 'secret' }])
+    for (const body of [{ call: 'x' }, { call: 'x', state: 'done', stdout: 'secret' }])
       await assert.rejects(append(chain, { ...draft(1), body }), (error) => isCodedError(error, 'internal'));
   },
 );

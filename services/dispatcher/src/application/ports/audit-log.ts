@@ -11,7 +11,8 @@ import type { Transaction } from './transaction.ts';
 export interface AuditLog {
   /**
    * Appends entries to a chain in order, under the chain's lock. A session's chain is opened by `session.opened` as its
-   * first entry; other chains open by themselves. `chain.closed` closes (the log adds the count).
+   * first entry; other chains open by themselves. `chain.closed` closes (the log adds the count). Appends of one
+   * transaction are awaited in turn: two that run at once would build on the same head, and the database refuses that.
    * @throws CodedError `audit_chain_broken` when the chain is closed, was never opened or is opened twice;
    *   `internal` when a draft does not fit the catalogue
    */
