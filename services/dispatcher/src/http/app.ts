@@ -2,7 +2,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import swagger from '@fastify/swagger';
-import { fastify } from 'fastify';
+import { fastify, LogController } from 'fastify';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -46,7 +46,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { tls } = options;
   const app = fastify({
     loggerInstance: options.logger,
-    disableRequestLogging: true,
+    // Fastify's own lines hold the URL with its query; ours below hold the route.
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit,
     genReqId: () => options.newId('request'),
     // A hostile caller must not choose our request ids.

@@ -9,7 +9,7 @@ import type { App } from './app.ts';
  */
 export async function listen(app: App, host: string, port: number, variable: string): Promise<number> {
   try {
-    await app.listen({ host, port });
+    await app.listen({ host, port, listenTextResolver: (address) => `${variable} listens at ${address}` });
   } catch (error) {
     throw explain(error, host, port, variable);
   }

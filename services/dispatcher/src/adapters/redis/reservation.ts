@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { reservationMs } from '../../application/ports/reservations.ts';
 import type { Reservation, Reservations } from '../../application/ports/reservations.ts';
-
-/** An unsettled reservation falls back after this long: longer than an order may take, so that it outlives none. */
-const reservationMs = 30_000;
 
 const scripts = ['reserve', 'release', 'correct', 'withdraw', 'free-slots'] as const;
 type ScriptName = (typeof scripts)[number];
@@ -43,7 +41,16 @@ export function createReservations(redis: Redis, prefix: string, random: () => n
       await call('release', operation);
     },
     correct: async (truth) => {
-      await call('correct', truth.serverId, truth.pool, truth.capacity, ...new Set(truth.sessions));
+      const sessions = new Set(truth.sessions);
+      await call(
+        'correct',
+        truth.serverId,
+        truth.pool,
+        truth.capacity,
+        sessions.size,
+        ...sessions,
+        ...truth.gone.filter((sessionId) => !sessions.has(sessionId)),
+      );
     },
     withdraw: async (serverId) => {
       await call('withdraw', serverId);

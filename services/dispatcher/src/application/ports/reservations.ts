@@ -15,6 +15,9 @@ export type Reservation =
   | { readonly kind: 'full' }
   | { readonly kind: 'empty' };
 
+/** An unsettled reservation falls back after this long: longer than an order may take, so that it outlives none. */
+export const reservationMs = 30_000;
+
 /** What is true of a server according to the record and to the server itself. */
 export interface ServerTruth {
   readonly serverId: string;
@@ -22,6 +25,8 @@ export interface ServerTruth {
   readonly capacity: number;
   /** Sessions that occupy it; a reservation of one of these is settled by this. */
   readonly sessions: readonly string[];
+  /** Sessions that were on it within `reservationMs` and are gone: their reservations hold nothing any more. */
+  readonly gone: readonly string[];
 }
 
 /**

@@ -74,6 +74,6 @@ export async function rebuildLedger(deps: Pick<ReportDeps, 'database' | 'reserva
     if (capacity === 0) continue;
     const held = row.status?.held.map((each) => each.sessionId) ?? [];
     const sessions = [...(byServer.get(row.id) ?? []).map((each) => each.session_id), ...held];
-    await deps.reservations.correct({ serverId: row.id, pool: row.pool, capacity, sessions });
+    await deps.reservations.correct({ serverId: row.id, pool: row.pool, capacity, sessions, gone: [] });
   }
 }

@@ -1,6 +1,7 @@
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { reservationMs } from '../ports/reservations.ts';
 import type { Reservations } from '../ports/reservations.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import type { LoseAttemptDeps } from '../recovery/lose-attempt.ts';
@@ -17,12 +18,13 @@ export interface ReportOutcome {
   readonly server: ServerRow;
 }
 
-interface LiveRow extends Record<string, unknown> {
+interface AttemptRow extends Record<string, unknown> {
   readonly session_id: string;
   readonly attempt: number;
   readonly boot_id: string | null;
   /** False while its order may still be on the way to a server that has just started anew. */
   readonly settled: boolean;
+  readonly live: boolean;
 }
 
 /**
@@ -37,9 +39,9 @@ export async function reportStatus(
 ): Promise<ReportOutcome | null> {
   const server = await storeStatus(deps.database, serverId, status);
   if (server === null) return null;
-  const live = await liveAttempts(deps.database, serverId);
-  await loseDestroyed(deps, serverId, status, live);
-  await correctLedger(deps.reservations, server, live, status.held);
+  const attempts = await recentAttempts(deps.database, serverId);
+  await loseDestroyed(deps, serverId, status, attempts);
+  await correctLedger(deps.reservations, server, attempts, status.held);
   if (usableCapacity(server) > status.held.length) deps.signals.send('slotFreed', undefined);
   return { server };
 }
@@ -57,12 +59,16 @@ async function storeStatus(
   return row ?? null;
 }
 
-/** Attempts that the record gives to the server. */
-export async function liveAttempts(tx: Transaction, serverId: string): Promise<LiveRow[]> {
-  return tx.query<LiveRow>(
-    `SELECT session_id, attempt, boot_id, created_at < now() - interval '1 second' AS settled
-     FROM attempts WHERE server_id = $1 AND state = 'live'`,
-    [serverId],
+/** Attempts that the record gives to the server, and those that have left it while a reservation may still stand. */
+async function recentAttempts(tx: Transaction, serverId: string): Promise<AttemptRow[]> {
+  return tx.query<AttemptRow>(
+    `SELECT session_id, attempt, boot_id, created_at < now() - interval '1 second' AS settled, true AS live
+     FROM attempts WHERE server_id = $1 AND state = 'live'
+     UNION ALL
+     SELECT session_id, attempt, boot_id, true, false
+     FROM attempts WHERE server_id = $1 AND state <> 'live'
+       AND created_at > now() - $2 * interval '1 millisecond'`,
+    [serverId, 2 * reservationMs],
   );
 }
 
@@ -70,10 +76,11 @@ async function loseDestroyed(
   deps: ReportDeps,
   serverId: string,
   status: ServerStatus,
-  live: readonly LiveRow[],
+  attempts: readonly AttemptRow[],
 ): Promise<void> {
   const held = new Set(status.held.map(heldKey));
-  for (const row of live) {
+  for (const row of attempts) {
+    if (!row.live) continue;
     // An attempt without a boot was minted before the server's first word; only its lease can tell.
     if (row.boot_id === null || row.boot_id === status.bootId || !row.settled) continue;
     const attempt = { sessionId: row.session_id, attempt: row.attempt };
@@ -85,7 +92,7 @@ async function loseDestroyed(
 async function correctLedger(
   reservations: Reservations,
   server: ServerRow,
-  live: readonly LiveRow[],
+  attempts: readonly AttemptRow[],
   held: readonly Held[],
 ): Promise<void> {
   const capacity = usableCapacity(server);
@@ -94,8 +101,15 @@ async function correctLedger(
     return;
   }
   // What the record has ended still occupies its slot until the server says that the sandbox is gone.
-  const sessions = [...live.map((row) => row.session_id), ...held.map((each) => each.sessionId)];
-  await reservations.correct({ serverId: server.id, pool: server.pool, capacity, sessions });
+  const idsOf = (rows: readonly AttemptRow[]): string[] => rows.map((row) => row.session_id);
+  const { live = [], left = [] } = Object.groupBy(attempts, (row) => (row.live ? 'live' : 'left'));
+  await reservations.correct({
+    serverId: server.id,
+    pool: server.pool,
+    capacity,
+    sessions: [...idsOf(live), ...held.map((each) => each.sessionId)],
+    gone: idsOf(left),
+  });
 }
 
 /** A key of an attempt for sets. */

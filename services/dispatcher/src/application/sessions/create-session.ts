@@ -47,8 +47,9 @@ export async function createSession(
     .transaction(async (tx) => {
       await checkPinnedServer(tx, request, person);
       await checkStoredBundle(tx, request);
-      await insertSession(tx, id, request, order, frozen, person);
+      // Sent together, executed in this order: the others refer to the session's row.
       await Promise.all([
+        insertSession(tx, id, request, order, frozen, person),
         claim === null ? undefined : claimKey(tx, person, claim, id),
         openRecord(deps, tx, id, request, order, frozen, person),
         tx.query('INSERT INTO outbox (session_id, generation) VALUES ($1, 1)', [id]),
