@@ -47,7 +47,9 @@ describe('placing sessions', () => {
       const from = performance.now();
       const { id } = await create(dispatcher);
       await within(5_000, 'the order arrived', () => server.held.has(id));
-      const arrived: { at: number; order: SessionOrder } | undefined = server.orders.find((each) => each.order.sessionId === id);
+      const arrived: { at: number; order: SessionOrder } | undefined = server.orders.find(
+        (each) => each.order.sessionId === id,
+      );
       assert.ok(arrived);
       assert.equal(arrived.order.attempt, 1);
       assert.equal(arrived.order.instruction, ordinaryRequest.instruction);
@@ -77,9 +79,7 @@ describe('placing sessions', () => {
     const first = await fleet.startDispatcher();
     const second = await fleet.startDispatcher();
     await usable(fleet, first);
-    await Promise.all(
-      Array.from({ length: 80 }, (_, index) => create(index % 2 === 0 ? first : second)),
-    );
+    await Promise.all(Array.from({ length: 80 }, (_, index) => create(index % 2 === 0 ? first : second)));
     await within(30_000, 'all are taken', () => taken(fleet).length === 80);
     const orders = fleet.servers.flatMap((server) => server.orders.map((each) => each.order));
     assert.equal(orders.length, 80);
@@ -135,7 +135,8 @@ describe('placing sessions', () => {
     const { id } = await create(dispatcher);
     const ended = await fleet.until(id, 'failed');
     assert.equal(ended.reason, 'no_capacity');
-    for (const name of ['x', 'y', 'z']) assert.match(ended.message ?? '', new RegExp(`${name}: it answered 500`));
+    for (const name of ['x', 'y', 'z'])
+      assert.match(ended.message ?? '', new RegExp(`${name}: it answered 500`));
     assert.equal(ended.exitCode, 1);
   });
 

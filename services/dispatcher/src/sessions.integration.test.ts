@@ -77,8 +77,20 @@ describe('sessions over the public API', () => {
     ['server', { server: 'ws-none' }, 404, 'server_unknown', /ws-none/],
     ['execution', { execution: 'workstation', surface: 'terminal' }, 422, 'execution_refused', /"server"/],
     ['surface', { execution: 'workstation', surface: 'api', server: 'x' }, 422, 'execution_refused', /api/],
-    ['pool server as workstation', { execution: 'workstation', surface: 'terminal', server: 'alpha' }, 422, 'execution_refused', /pool/],
-    ['bundle', { repository: { kind: 'bundle', sha256: 'a'.repeat(64), commit: 'b'.repeat(40), name: 'r' } }, 422, 'repository_missing', /uploads/],
+    [
+      'pool server as workstation',
+      { execution: 'workstation', surface: 'terminal', server: 'alpha' },
+      422,
+      'execution_refused',
+      /pool/,
+    ],
+    [
+      'bundle',
+      { repository: { kind: 'bundle', sha256: 'a'.repeat(64), commit: 'b'.repeat(40), name: 'r' } },
+      422,
+      'repository_missing',
+      /uploads/,
+    ],
     ['member', { colour: 'red' }, 400, 'request_invalid', /colour/],
     ['instruction', { instruction: '' }, 400, 'request_invalid', /instruction/],
   ];
@@ -183,7 +195,10 @@ describe('sessions over the public API', () => {
       const { body } = await create();
       await within(20_000, 'the order was taken', () => server.held.has(body.id));
       if (state === 'running')
-        await fleet.sql(`UPDATE sessions SET state = 'running', phase = 'working', version = version + 1 WHERE id = $1`, [body.id]);
+        await fleet.sql(
+          `UPDATE sessions SET state = 'running', phase = 'working', version = version + 1 WHERE id = $1`,
+          [body.id],
+        );
       const stopped = await dispatcher.call<SessionView>('POST', `/v1/sessions/${body.id}/stop`);
       assert.equal(stopped.body.state, 'user_stopped');
       await within(5_000, 'the server was told', () =>

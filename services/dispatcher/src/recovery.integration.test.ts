@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
+import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
+import { within } from './testing/within.ts';
+
+const fleets: TestFleet[] = [];
+after(async () => {
+  for (const fleet of fleets) await fleet.remove();
+});
+
+const quick = { LEMNISCATE_LEASE_MS: '1000', LEMNISCATE_GRACE_MS: '200' };
+
+async function fleetOf(...names: string[]): Promise<TestFleet> {
+  const fleet = await createTestFleet({ servers: names.map((name) => ({ name, capacity: 20 })) });
+  fleets.push(fleet);
+  return fleet;
+}
+
+async function create(dispatcher: TestDispatcher): Promise<string> {
+  const { body, status } = await dispatcher.call<SessionView>('POST', '/v1/sessions', ordinaryRequest);
+  assert.equal(status, 202, JSON.stringify(body));
+  return body.id;
+}
+
+async function placedOn(fleet: TestFleet, id: string, attempt = 1) {
+  await within(20_000, `attempt ${attempt} of ${id} is held`, () =>
+    fleet.servers.some((server) => server.held.get(id) === attempt),
+  );
+  const server = fleet.servers.find((each) => each.held.get(id) === attempt);
+  assert.ok(server);
+  return server;
+}
+
+const attemptsOf = (fleet: TestFleet, id: string) =>
+  fleet.sql<{ attempt: number; state: string; server_id: string }>(
+    'SELECT attempt, state, server_id FROM attempts WHERE session_id = $1 ORDER BY attempt',
+    [id],
+  );
+
+describe('recovery', () => {
+  test('heartbeats keep a lease alive, and silence loses it', async () => {
+    const fleet = await fleetOf('a', 'b');
+    const dispatcher = await fleet.startDispatcher(quick);
+    for (const server of fleet.servers) server.startHeartbeats(200);
+    const id = await create(dispatcher);
+    const first = await placedOn(fleet, id);
+    const [lease] = await fleet.sql<{ at: Date }>(
+      'SELECT lease_expires_at AS at FROM attempts WHERE session_id = $1',
+      [id],
+    );
+    await within(10_000, 'the lease was renewed past its first end', async () => {
+      const [row] = await fleet.sql<{ renewed: boolean }>(
+        "SELECT lease_expires_at > $2::timestamptz + interval '1500 milliseconds' AS renewed FROM attempts WHERE session_id = $1",
+        [id, lease?.at],
+      );
+      return row?.renewed ?? false;
+    });
+    assert.equal((await fleet.session(id)).attempt, 1);
+    first.stopHeartbeats();
+    first.behaviour = 'full';
+    const second = await placedOn(fleet, id, 2);
+    assert.notEqual(second.name, first.name);
+    // A frozen server wakes up: its attempt is stale and it is told to destroy it.
+    (first.held as Map<string, number>).set(id, 1);
+    const answer = await first.heartbeat();
+    assert.deepEqual(answer.stale, [{ sessionId: id, attempt: 1 }]);
+    assert.deepEqual((await attemptsOf(fleet, id)).map((row) => row.state).at(0), 'lost');
+    const [row] = await fleet.sql<{ types: string }>(
+      `SELECT string_agg(type, ',' ORDER BY seq) AS types FROM audit_entries WHERE chain = 'session:' || $1`,
+      [id],
+    );
+    assert.match(row?.types ?? '', /attempt\.lost,session\.queued,attempt\.started/);
+  });
+
+  test('a server that started anew has lost its sessions at once', async () => {
+    const fleet = await fleetOf('a');
+    const dispatcher = await fleet.startDispatcher();
+    const id = await create(dispatcher);
+    const server = await placedOn(fleet, id);
+    await server.heartbeat();
+    await within(5_000, 'the attempt is settled', async () => {
+      const rows = await fleet.sql(
+        `SELECT 1 FROM attempts WHERE session_id = $1 AND created_at < now() - interval '1 second'`,
+        [id],
+      );
+      return rows.length > 0;
+    });
+    server.restart();
+    await server.heartbeat();
+    await placedOn(fleet, id, 2);
+    assert.deepEqual(
+      (await attemptsOf(fleet, id)).map((row) => row.state),
+      ['lost', 'live'],
+    );
+  });
+
+  test('more losses than allowed end the session', async () => {
+    const fleet = await fleetOf('a');
+    const dispatcher = await fleet.startDispatcher({ ...quick, LEMNISCATE_MAX_LOSSES: '1' });
+    const id = await create(dispatcher);
+    const ended = await fleet.until(id, 'failed', 20_000);
+    assert.equal(ended.reason, 'server_lost');
+    assert.equal(ended.attempt, 2);
+    assert.match(ended.message ?? '', /lease expired/);
+  });
+
+  test('a session that never reports running is tried again and then fails to start', async () => {
+    const fleet = await fleetOf('a');
+    const dispatcher = await fleet.startDispatcher({
+      LEMNISCATE_START_TIMEOUT_MS: '1000',
+      LEMNISCATE_MAX_LOSSES: '1',
+    });
+    for (const server of fleet.servers) server.startHeartbeats(200);
+    const id = await create(dispatcher);
+    const ended = await fleet.until(id, 'failed', 20_000);
+    assert.equal(ended.reason, 'start_failed');
+    const [server] = fleet.servers;
+    await within(5_000, 'the server was told to destroy both attempts', () => {
+      const told = server?.destroyed.filter((held) => held.sessionId === id).map((held) => held.attempt);
+      return told?.includes(1) === true && told.includes(2);
+    });
+  });
+
+  test('FLUSHALL in the middle loses nothing and runs nothing twice', async () => {
+    const fleet = await fleetOf('a', 'b');
+    for (const server of fleet.servers) server.behaviour = 'full';
+    const dispatcher = await fleet.startDispatcher();
+    const ids = await Promise.all(Array.from({ length: 20 }, () => create(dispatcher)));
+    await within(10_000, 'a server has refused', () =>
+      fleet.servers.some((server) => server.orders.length > 0),
+    );
+    await fleet.redis.flushAll();
+    for (const server of fleet.servers) server.behaviour = 'take';
+    await within(
+      30_000,
+      'all are placed',
+      () => fleet.servers.reduce((sum, server) => sum + server.held.size, 0) === 20,
+    );
+    for (const id of ids) {
+      const live = (await attemptsOf(fleet, id)).filter((row) => row.state === 'live');
+      assert.equal(live.length, 1);
+      assert.equal(fleet.servers.filter((server) => server.held.has(id)).length, 1);
+    }
+  });
+
+  test('a Redis that is away and comes back empty delays sessions and loses none', async () => {
+    const fleet = await fleetOf('a');
+    const dispatcher = await fleet.startDispatcher();
+    await fleet.redis.stop();
+    const ids = await Promise.all(Array.from({ length: 5 }, () => create(dispatcher)));
+    const ready = await dispatcher.call<{ details: { missing: string[] } }>('GET', '/readyz');
+    assert.equal(ready.status, 503);
+    assert.deepEqual(ready.body.details.missing, ['redis']);
+    await fleet.redis.start();
+    for (const id of ids) await placedOn(fleet, id);
+  });
+
+  test('a dispatcher that comes back gives every lease the time of its absence', async () => {
+    const fleet = await fleetOf('a');
+    const first = await fleet.startDispatcher();
+    const id = await create(first);
+    await placedOn(fleet, id);
+    await first.stop();
+    await fleet.sql(
+      `UPDATE attempts SET lease_expires_at = now() - interval '1 hour' WHERE session_id = $1`,
+      [id],
+    );
+    await fleet.startDispatcher();
+    await within(5_000, 'the lease was extended', async () => {
+      const rows = await fleet.sql(
+        `SELECT 1 FROM attempts WHERE session_id = $1 AND lease_expires_at > now()`,
+        [id],
+      );
+      return rows.length === 1;
+    });
+    assert.deepEqual(
+      (await attemptsOf(fleet, id)).map((row) => row.state),
+      ['live'],
+    );
+  });
+
+  test('an unknown server is told so, and a foreign certificate gets nowhere', async () => {
+    const fleet = await fleetOf('a');
+    const dispatcher = await fleet.startDispatcher({ AGENT_SERVERS: '' });
+    const [server] = fleet.servers;
+    await assert.rejects(async () => server?.heartbeat(), /404.*server_unknown/);
+    const plain = await fetch(`http://127.0.0.1:${dispatcher.internalPort}/internal/servers/heartbeat`).then(
+      (answer) => answer.status,
+      () => 'no answer',
+    );
+    assert.equal(plain, 'no answer');
+  });
+});
+
+describe('a workstation', () => {
+  test("joins with its own key, takes its owner's pinned sessions, and leaves", async () => {
+    const { generateKeyPairSync, X509Certificate } = await import('node:crypto');
+    const fleet = await fleetOf('a');
+    const dispatcher = await fleet.startDispatcher();
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const joined = await dispatcher.call<{ serverId: string; certificatePem: string; internalUrl: string }>(
+      'POST',
+      '/v1/servers',
+      {
+        publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+        url: 'https://127.0.0.1:9',
+        capacity: 1,
+      },
+    );
+    assert.equal(joined.status, 201, JSON.stringify(joined.body));
+    const { serverId } = joined.body;
+    const certificate = new X509Certificate(joined.body.certificatePem);
+    assert.match(
+      certificate.subjectAltName ?? '',
+      new RegExp(`URI:spiffe://lemniscate/agent-server/${serverId}`),
+    );
+    assert.ok(Date.parse(certificate.validTo) - Date.now() < 13 * 3_600_000);
+    const pinned = await dispatcher.call<SessionView>('POST', '/v1/sessions', {
+      ...ordinaryRequest,
+      execution: 'workstation',
+      surface: 'terminal',
+      server: serverId,
+    });
+    assert.equal(pinned.status, 202, JSON.stringify(pinned.body));
+    const wrong = await dispatcher.call<{ code: string }>('POST', '/v1/sessions', {
+      ...ordinaryRequest,
+      server: serverId,
+    });
+    assert.equal(wrong.body.code, 'execution_refused');
+    await fleet.sql(`UPDATE agent_servers SET pinned_to = 'somebody' WHERE id = $1`, [serverId]);
+    const foreign = await dispatcher.call<{ code: string }>('POST', '/v1/sessions', {
+      ...ordinaryRequest,
+      execution: 'workstation',
+      surface: 'terminal',
+      server: serverId,
+    });
+    assert.equal(foreign.status, 403);
+    await fleet.sql(`UPDATE agent_servers SET pinned_to = 'p-1' WHERE id = $1`, [serverId]);
+    assert.equal((await dispatcher.call('DELETE', `/v1/servers/${serverId}`)).status, 204);
+    const far = await dispatcher.call<{ code: string }>('POST', '/v1/servers', {
+      publicKeyPem: 'x',
+      url: 'https://10.0.0.1:1',
+      capacity: 1,
+    });
+    assert.equal(far.body.code, 'request_invalid');
+  });
+});
