@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
+import type { webcrypto } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
@@ -121,12 +122,12 @@ async function writeLeaf(
   await writeFiles(files, certificate.toString('pem'), keys.privateKey);
 }
 
-function importIssuerKey(authority: CertificateFiles): Promise<CryptoKey> {
+function importIssuerKey(authority: CertificateFiles): Promise<webcrypto.CryptoKey> {
   const spki = createPublicKey(readFileSync(authority.key)).export({ type: 'spki', format: 'der' });
   return crypto.subtle.importKey('spki', spki, algorithm, true, ['verify']);
 }
 
-function importSigningKey(file: string): Promise<CryptoKey> {
+function importSigningKey(file: string): Promise<webcrypto.CryptoKey> {
   const pkcs8 = createPrivateKey(readFileSync(file)).export({ type: 'pkcs8', format: 'der' });
   return crypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']);
 }
@@ -140,7 +141,11 @@ function validity(now: Date, days: number): { notBefore: Date; notAfter: Date } 
 }
 
 /** The key first, each by rename: a kill in between leaves a pair that `isUsable` refuses, never half a file. */
-async function writeFiles(files: CertificateFiles, certificate: string, key: CryptoKey): Promise<void> {
+async function writeFiles(
+  files: CertificateFiles,
+  certificate: string,
+  key: webcrypto.CryptoKey,
+): Promise<void> {
   const pkcs8 = Buffer.from(await crypto.subtle.exportKey('pkcs8', key));
   const keyPem = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).export({
     type: 'pkcs8',

