@@ -138,6 +138,13 @@ async function firstAnswer(wire: Wire, started: Launched): Promise<void> {
   });
 }
 
+/** bwrap's outer process follows its PID 1; if it does not, it is killed as well. */
+async function outerExit(started: Launched): Promise<void> {
+  const timer = setTimeout(() => started.child.kill('SIGKILL'), 1_000);
+  await started.exited;
+  clearTimeout(timer);
+}
+
 interface LiveParts {
   readonly id: string;
   readonly profile: SandboxProfile;
@@ -164,10 +171,10 @@ function liveSandbox(parts: LiveParts): Sandbox {
       Promise.resolve(
         remains.cgroup?.counters() ?? { memoryKills: null, processRefusals: null, cpuMs: null },
       ),
-    terminate() {
-      started.child.kill('SIGKILL');
-      killRemains(remains);
+    terminate: () => killRemains(remains),
+    async remove(keepWorkspace) {
+      await removeRemains(remains, keepWorkspace, clock);
+      await outerExit(started);
     },
-    remove: (keepWorkspace) => removeRemains(remains, keepWorkspace, clock),
   });
 }

@@ -87,7 +87,6 @@ export async function launch(options: Launch): Promise<Launched> {
   args?.end(options.walls.map((word) => `${word}\0`).join(''));
   try {
     const initPid = await readInitPid(info, exited, tail.text);
-    options.cgroup?.add(child.pid ?? 0);
     options.cgroup?.add(initPid);
     if (identity !== null) {
       writeFileSync(`/proc/${initPid}/uid_map`, identity.uidMap);

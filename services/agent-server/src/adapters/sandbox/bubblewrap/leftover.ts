@@ -15,17 +15,24 @@ export interface ProcessMark {
 }
 
 export function markProcess(pid: number): ProcessMark | null {
+  const stat = readStat(pid);
+  return stat === null ? null : { pid, startTime: stat.startTime };
+}
+
+function readStat(pid: number): { state: string; startTime: string } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { pid, startTime: fields[19] ?? '' };
+    return { state: fields[0] ?? '', startTime: fields[19] ?? '' };
   } catch {
     return null; // gone
   }
 }
 
+/** A zombie is dead: who reaps it is somebody else's business and may take seconds (1.8 s seen). */
 export function isAlive(mark: ProcessMark): boolean {
-  return markProcess(mark.pid)?.startTime === mark.startTime;
+  const stat = readStat(mark.pid);
+  return stat !== null && stat.startTime === mark.startTime && stat.state !== 'Z';
 }
 
 const markFile = 'process';
@@ -49,7 +56,11 @@ export interface Remains {
   readonly id: string;
   readonly folder: SandboxFolder;
   readonly cgroup: Cgroup | null;
-  /** PID 1 of the sandbox: when it is gone, the kernel has ended its namespace. */
+  /**
+   * PID 1 of the sandbox: when it is dead, the kernel has ended its namespace. It is killed before bwrap's outer
+   * process, which then reaps it; an orphan would go to the host's init, and a server that is PID 1 of a
+   * container reaps nobody.
+   */
   readonly init: ProcessMark | null;
 }
 
