@@ -2,9 +2,8 @@ import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/pr
 import { join } from 'node:path';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { z } from 'zod';
-import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
-import { gitEnvironment } from './git-environment.ts';
 import type { Mirror } from './mirror-cache.ts';
+import type { ThrowawayGit } from './throwaway-git.ts';
 
 /** One commit laid out once per mirror and user; every session gets a copy of `tree`. */
 export interface Checkout {
@@ -34,13 +33,13 @@ git init -q /checkout/tree
 cd /checkout/tree
 git config user.name 'Lemniscate agent'
 git config user.email agent@lemniscate.invalid
-git fetch -q --no-tags --no-write-fetch-head --depth=${historyDepth} file:///mirror/git "+refs/lemniscate/base-$COMMIT:refs/heads/main"
+git fetch -q --update-head-ok --no-tags --no-write-fetch-head --depth=${historyDepth} file:///mirror/git "+refs/lemniscate/base-$COMMIT:refs/heads/main"
 git reset -q
 git --git-dir=/mirror/git rev-parse "$COMMIT^{tree}"
 git --git-dir=/mirror/git ls-tree -r -z --full-tree "$COMMIT" | grep -z '^160000 ' | cut -z -f2- || true`;
 
 async function make(
-  driver: SandboxDriver,
+  git: ThrowawayGit,
   mirror: Mirror,
   commit: string,
   folder: string,
@@ -51,7 +50,7 @@ async function make(
     if (process.getuid?.() === 0) await chown(join(folder, part), options.user.uid, options.user.gid);
   }
   await chmod(folder, 0o755);
-  const run = await driver.runThrowaway({
+  const run = await git({
     argv: ['/bin/sh', '-c', script],
     cwd: '/',
     mounts: [
@@ -59,7 +58,8 @@ async function make(
       { source: join(folder, 'git'), target: '/checkout/git', readOnly: false },
       { source: join(folder, 'tree'), target: '/checkout/tree', readOnly: false },
     ],
-    env: gitEnvironment({ protocols: ['file'], extra: { COMMIT: commit, HOME: '/tmp' } }),
+    protocols: ['file'],
+    variables: { COMMIT: commit },
     user: options.user,
     timeoutMs: options.timeoutMs,
     maxOutputBytes: 4 * 1024 * 1024,
@@ -86,7 +86,7 @@ async function make(
  * @throws CodedError `repository_broken`
  */
 export async function ensureCheckout(
-  driver: SandboxDriver,
+  git: ThrowawayGit,
   mirror: Mirror,
   commit: string,
   options: { user: { uid: number; gid: number }; timeoutMs: number; name: string },
@@ -102,7 +102,7 @@ export async function ensureCheckout(
     await rm(making, { recursive: true, force: true });
     await mkdir(making, { recursive: true });
     try {
-      await make(driver, mirror, commit, making, options);
+      await make(git, mirror, commit, making, options);
       await rename(making, folder);
     } catch (error) {
       await rm(making, { recursive: true, force: true });

@@ -7,12 +7,11 @@ import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
 import type { WorkingCopyDiff } from '../../application/ports/working-copies.ts';
 import type { Checkout } from './checkout.ts';
 import { parseDiffSummary } from './diff-parse.ts';
-import { gitEnvironment } from './git-environment.ts';
 import type { Mirror } from './mirror-cache.ts';
+import type { ThrowawayGit } from './throwaway-git.ts';
 
 const execute = promisify(execFile);
 
@@ -36,7 +35,7 @@ const maxPatchBytes = 512 * 1024 * 1024;
  * because the files are hostile to the git that reads them.
  */
 export async function makeDiff(
-  driver: SandboxDriver,
+  git: ThrowawayGit,
   input: {
     mirror: Mirror;
     checkout: Checkout;
@@ -58,7 +57,7 @@ export async function makeDiff(
       { source: gitDir, target: '/git', readOnly: false },
       { source: input.workspace, target: '/workspace', readOnly: true },
     ],
-    env: gitEnvironment({ extra: { GIT_DIR: '/git', GIT_WORK_TREE: '/workspace', HOME: '/tmp' } }),
+    variables: { GIT_DIR: '/git', GIT_WORK_TREE: '/workspace' },
     user: input.user,
     timeoutMs: input.timeoutMs,
   };
@@ -66,7 +65,7 @@ export async function makeDiff(
   const script = `git add -A --ignore-errors -- . 2>/tmp/unreadable; added=$?
 test $added -eq 0 || { head -c 2000 /tmp/unreadable >&2; test $added -eq 1 || exit $added; }
 exec git diff ${diffOptions.join(' ')} --raw --numstat -z ${tree}`;
-  const listed = await driver.runThrowaway({
+  const listed = await git({
     ...common,
     argv: ['/bin/sh', '-c', script],
     maxOutputBytes: 64 * 1024 * 1024,
@@ -91,14 +90,12 @@ exec git diff ${diffOptions.join(' ')} --raw --numstat -z ${tree}`;
     createWriteStream(patchFile, { mode: 0o600 }),
   );
   const [patched] = await Promise.all([
-    driver
-      .runThrowaway({
-        ...common,
-        argv: ['git', 'diff', ...diffOptions, '--binary', '--full-index', tree],
-        stdout,
-        maxOutputBytes: maxPatchBytes,
-      })
-      .finally(() => stdout.end()),
+    git({
+      ...common,
+      argv: ['git', 'diff', ...diffOptions, '--binary', '--full-index', tree],
+      stdout,
+      maxOutputBytes: maxPatchBytes,
+    }).finally(() => stdout.end()),
     written,
   ]);
   if (patched.exitCode !== 0 || patched.truncated)

@@ -100,5 +100,8 @@ export async function fetchSource(
   const commit = await run([`--git-dir=${mirror.gitDir}`, 'rev-parse', '--verify', '-q', `${into}^{commit}`]);
   if (commit.exitCode !== 0)
     throw new CodedError('revision_missing', `${revision} of ${name} is not a commit.`);
-  return commit.stdout.trim();
+  const id = commit.stdout.trim();
+  const pinned = await run([`--git-dir=${mirror.gitDir}`, 'update-ref', `refs/lemniscate/base-${id}`, id]);
+  if (pinned.exitCode !== 0) throw explain(name, pinned.stderr);
+  return id;
 }

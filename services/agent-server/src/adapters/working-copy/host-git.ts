@@ -18,29 +18,32 @@ export type HostGit = (
   },
 ) => Promise<HostGitResult>;
 
-export const runHostGit: HostGit = (args, options) =>
-  new Promise((resolve, reject) => {
-    execFile(
-      'git',
-      [...args],
-      {
-        env: gitEnvironment(options),
-        signal: options.signal,
-        timeout: options.timeoutMs,
-        killSignal: 'SIGKILL',
-        maxBuffer: 16 * 1024 * 1024,
-        encoding: 'utf8',
-      },
-      (error, stdout, stderr) => {
-        if (error === null) return resolve({ exitCode: 0, stdout, stderr });
-        if (typeof error.code === 'number') return resolve({ exitCode: error.code, stdout, stderr });
-        if (error.killed === true && error.name !== 'AbortError')
-          return resolve({
-            exitCode: 124,
-            stdout,
-            stderr: `${stderr}\ntimed out after ${options.timeoutMs} ms`,
-          });
-        return reject(error);
-      },
-    );
-  });
+/** @param configFile file with `gitConfigText()` */
+export const createHostGit =
+  (configFile: string): HostGit =>
+  (args, options) =>
+    new Promise((resolve, reject) => {
+      execFile(
+        'git',
+        [...args],
+        {
+          env: gitEnvironment(configFile, options),
+          signal: options.signal,
+          timeout: options.timeoutMs,
+          killSignal: 'SIGKILL',
+          maxBuffer: 16 * 1024 * 1024,
+          encoding: 'utf8',
+        },
+        (error, stdout, stderr) => {
+          if (error === null) return resolve({ exitCode: 0, stdout, stderr });
+          if (typeof error.code === 'number') return resolve({ exitCode: error.code, stdout, stderr });
+          if (error.killed === true && error.name !== 'AbortError')
+            return resolve({
+              exitCode: 124,
+              stdout,
+              stderr: `${stderr}\ntimed out after ${options.timeoutMs} ms`,
+            });
+          return reject(error);
+        },
+      );
+    });

@@ -7,9 +7,8 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
-import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
-import { gitEnvironment } from './git-environment.ts';
 import type { Mirror } from './mirror-cache.ts';
+import type { ThrowawayGit } from './throwaway-git.ts';
 
 type BundleSource = Extract<OrderedRepository, { kind: 'bundle' }>;
 
@@ -61,7 +60,7 @@ git -C /mirror/git update-ref "refs/lemniscate/base-$COMMIT" "$COMMIT^{commit}"`
 
 /** Fills a mirror from a bundle. git reads the hostile file inside a throwaway sandbox, as the sandbox' own user. */
 export async function importBundle(
-  driver: SandboxDriver,
+  git: ThrowawayGit,
   source: BundleSource,
   mirror: Mirror,
   options: {
@@ -78,14 +77,15 @@ export async function importBundle(
     await mkdir(mirror.gitDir);
     await chmod(mirror.folder, 0o755);
     if (process.getuid?.() === 0) await chown(mirror.gitDir, options.user.uid, options.user.gid);
-    const run = await driver.runThrowaway({
+    const run = await git({
       argv: ['/bin/sh', '-c', script],
       cwd: '/',
       mounts: [
         { source: mirror.gitDir, target: '/mirror/git', readOnly: false },
         { source: spool, target: '/bundle', readOnly: true },
       ],
-      env: gitEnvironment({ protocols: ['file'], extra: { COMMIT: source.commit, HOME: '/tmp' } }),
+      protocols: ['file'],
+      variables: { COMMIT: source.commit },
       user: options.user,
       timeoutMs: options.timeoutMs,
       maxOutputBytes: 64 * 1024,

@@ -16,6 +16,8 @@ export type FillMirror = (mirror: Mirror, fresh: boolean) => Promise<void>;
 export interface MirrorCache {
   /** Serialised per mirror; a fill that fails leaves the mirror as it was, or none. */
   use<Result>(key: string, fill: FillMirror, work: (mirror: Mirror) => Promise<Result>): Promise<Result>;
+  /** Keeps a mirror from being evicted, for a session whose diff will need it; the answer lets go, once. */
+  hold(key: string): () => void;
   /** Removes half-made mirrors of an earlier process. */
   recover(): Promise<void>;
 }
@@ -42,6 +44,18 @@ export function createMirrorCache(root: string, maxMirrors: number): MirrorCache
   const lock = createKeyedLock();
   const inUse = new Map<string, number>();
   const half = '.making-';
+
+  const hold = (key: string): (() => void) => {
+    inUse.set(key, (inUse.get(key) ?? 0) + 1);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      const left = (inUse.get(key) ?? 1) - 1;
+      if (left === 0) inUse.delete(key);
+      else inUse.set(key, left);
+    };
+  };
 
   const evict = async (): Promise<void> => {
     const names = (await readdir(root)).filter((name) => !name.startsWith(half));
@@ -83,16 +97,15 @@ export function createMirrorCache(root: string, maxMirrors: number): MirrorCache
 
   return {
     async use(key, fill, work) {
-      inUse.set(key, (inUse.get(key) ?? 0) + 1);
+      const release = hold(key);
       try {
         await mkdir(root, { recursive: true });
         return await lock(key, async () => work(await prepare(key, fill)));
       } finally {
-        const left = (inUse.get(key) ?? 1) - 1;
-        if (left === 0) inUse.delete(key);
-        else inUse.set(key, left);
+        release();
       }
     },
+    hold,
     async recover() {
       await mkdir(root, { recursive: true });
       const halves = (await readdir(root)).filter((name) => name.startsWith(half));

@@ -46,7 +46,11 @@ export function wallArguments(walls: Walls): string[] {
     [...words`--dev /dev`, ...tmpfs('/dev/shm', sharedMemoryBytes), ...words`--remount-ro /dev`],
     tmpfs('/tmp', walls.tmpBytes),
     words`--perms 0755 --dir /home --perms 0755 --dir /run --perms 0755 --dir /var --symlink /tmp /var/tmp`,
-    walls.mounts.flatMap(({ source, target, readOnly }) => [readOnly ? '--ro-bind' : '--bind', source, target]),
+    walls.mounts.flatMap(({ source, target, readOnly }) => [
+      readOnly ? '--ro-bind' : '--bind',
+      source,
+      target,
+    ]),
     words`--remount-ro /`,
   ].flat();
 }
