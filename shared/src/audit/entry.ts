@@ -2,7 +2,7 @@ import type { JsonValue } from '../json.ts';
 
 /**
  * The catalogue of entry types. No entry holds the instruction, code or output: they hold digests, counts, names,
- * codes and durations.
+ * codes and durations. `catalogue.ts` has the schema of each body.
  */
 export const auditEntryTypes = [
   'session.opened', // who, project, policy digest, instruction commitment, repository kind, runtime, model, surface
@@ -10,6 +10,9 @@ export const auditEntryTypes = [
   'attempt.started', // attempt, server
   'session.running', // driver, warm
   'attempt.lost', // attempt, server, why
+  'session.paused', // reason
+  'session.resumed',
+  'budget.extended', // extension's number, what it grants
   'tool.proposed', // call, tool, arguments digest, path where the tool names one
   'tool.decided', // call, verdict, decided by, reasons, subject
   'tool.executed', // call, state, exit code, duration, output bytes
@@ -18,12 +21,16 @@ export const auditEntryTypes = [
   'approval.decided', // subject, decision, how
   'session.stopped', // by whom
   'session.ended', // state, reason
+  'sandbox.destroyed',
   'diff.offered', // digest, counts, files
   'diff.decided', // decision, subject, digest, the session's closing digest
+  'policy.changed', // project, digest before and after
   'server.joined',
+  'server.left',
+  'login.accepted',
   'login.refused',
   'chain.opened',
-  'chain.closed',
+  'chain.closed', // how many entries the chain has, this one included; the log adds it
 ] as const;
 export type AuditEntryType = (typeof auditEntryTypes)[number];
 
@@ -37,6 +44,27 @@ export interface AuditDraft {
   readonly body: Readonly<Record<string, JsonValue>>;
 }
 
-/** The chain of a session, and the chain of what is decided in a project after its sessions have closed. */
+/** An entry in its place. `body` is the envelope's canonical JSON: the very bytes that were hashed and are stored. */
+export interface ChainedEntry {
+  readonly chain: string;
+  /** Counts from 1 without holes. */
+  readonly seq: number;
+  /** The digest of the entry before; no bytes for the first. */
+  readonly prev: Uint8Array;
+  readonly digest: Uint8Array;
+  readonly body: Uint8Array;
+  readonly type: string;
+  /** RFC 3339 with milliseconds, UTC. */
+  readonly at: string;
+}
+
+/** The chain of a session; it opens with `session.opened` and closes with `chain.closed`. */
 export const sessionChain = (sessionId: string): string => `session:${sessionId}`;
+/** The chain of what is decided in a project after its sessions have closed. It opens by itself and stays open. */
 export const reviewChain = (projectId: string): string => `review:${projectId}`;
+/** The chain of what belongs to no project: servers that join and leave, refused logins. It opens by itself. */
+export const fleetChain = 'fleet:main';
+
+/** The type that must be a chain's first entry and can be no other. */
+export const openingType = (chain: string): AuditEntryType =>
+  chain.startsWith('session:') ? 'session.opened' : 'chain.opened';

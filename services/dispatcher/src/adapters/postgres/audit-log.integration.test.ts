@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { fleetChain, reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
+import { createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
+import type { ChainFault } from '@lemniscate/shared/audit/verify.ts';
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { createAuditDatabase, noDatabase } from '../../testing/audit-database.ts';
+import type { AuditDatabase } from '../../testing/audit-database.ts';
+import { createAuditLog, readCommitmentKey } from './audit-log.ts';
+import type { AuditLog } from '../../application/ports/audit-log.ts';
+
+const opening: AuditDraft = {
+  type: 'session.opened',
+  subject: 'ann@example.org',
+  body: { policyDigest: 'a'.repeat(64), project: 'local' },
+};
+const draft = (number: number): AuditDraft => ({
+  type: 'tool.executed',
+  subject: 'spiffe://lemniscate/agent-server/one',
+  attempt: 1,
+  server: 'one',
+  body: { call: `call-${number}`, state: 'done', exitCode: 0, durationMs: 12.5 },
+});
+const closing: AuditDraft = { type: 'chain.closed', subject: 'spiffe://lemniscate/dispatcher/one', body: {} };
+
+let database: AuditDatabase;
+let audit: AuditLog;
+if (noDatabase === false) {
+  before(async () => {
+    database = await createAuditDatabase(40);
+    audit = createAuditLog({ clock: systemClock, commitmentKey: await readCommitmentKey(database.app) });
+  });
+  after(() => database.drop());
+}
+
+const append = (chain: string, ...drafts: AuditDraft[]): Promise<void> =>
+  database.app.transaction((tx) => audit.append(tx, chain, drafts));
+
+async function verified(chain: string): Promise<{ fault: ChainFault | null; count: number }> {
+  const rows = await database.owner.query<Omit<ChainedEntry, 'seq' | 'at'> & { seq: string; at: Date }>(
+    'SELECT * FROM audit_entries WHERE chain = $1 ORDER BY seq',
+    [chain],
+  );
+  const verifier = createChainVerifier(chain);
+  for (const row of rows) verifier.push({ ...row, seq: Number(row.seq), at: row.at.toISOString() });
+  return { fault: verifier.finish(), count: verifier.count() };
+}
+
+test('a session’s chain opens, grows and closes, and is whole', { skip: noDatabase }, async () => {
+  const chain = sessionChain('s_whole');
+  await append(chain, opening, { ...draft(0), type: 'session.queued', body: {} });
+  await append(chain, draft(1), draft(2));
+  await append(chain, closing);
+  assert.deepEqual(await verified(chain), { fault: null, count: 5 });
+  const head = await audit.head(database.app, chain);
+  assert.equal(head?.seq, 5);
+  assert.equal(head?.closed, true);
+});
+
+test(
+  'a chain takes nothing before its opening, no second opening, nothing after its close',
+  { skip: noDatabase },
+  async () => {
+    const chain = sessionChain('s_rules');
+    const broken = (error: unknown): boolean => isCodedError(error, 'audit_chain_broken');
+    await assert.rejects(append(chain, draft(1)), broken);
+    await append(chain, opening);
+    await assert.rejects(append(chain, opening), broken);
+    await append(chain, closing);
+    await assert.rejects(append(chain, draft(2)), broken);
+    assert.deepEqual(await verified(chain), { fault: null, count: 2 });
+  },
+);
+
+test('what is rolled back leaves no entry, no head and nothing to order', { skip: noDatabase }, async () => {
+  const chain = sessionChain('s_rolled_back');
+  const work = database.app.transaction(async (tx) => {
+    await audit.append(tx, chain, [opening, draft(1)]);
+    throw new Error('the act failed');
+  });
+  await assert.rejects(work, /the act failed/);
+  assert.equal(await audit.head(database.app, chain), null);
+  assert.deepEqual(await database.owner.query('SELECT FROM audit_pending WHERE chain = $1', [chain]), []);
+});
+
+test(
+  'review and fleet chains open by themselves, also for 20 first writers at once',
+  { skip: noDatabase },
+  async () => {
+    const decided: AuditDraft = { type: 'diff.decided', subject: 'ann', body: { decision: 'accepted' } };
+    await Promise.all(Array.from({ length: 20 }, () => append(reviewChain('local'), decided)));
+    assert.deepEqual(await verified(reviewChain('local')), { fault: null, count: 21 });
+    await append(fleetChain, { type: 'server.joined', subject: 'ann', body: {} });
+    assert.deepEqual(await verified(fleetChain), { fault: null, count: 2 });
+  },
+);
+
+test(
+  '200 writers on one chain and 200 on chains of their own leave every chain whole',
+  { skip: noDatabase },
+  async () => {
+    const shared = sessionChain('s_shared');
+    await append(shared, opening);
+    const own = Array.from({ length: 200 }, (_, number) => sessionChain(`s_own_${number}`));
+    await Promise.all([
+      ...own.map((_, number) => append(shared, draft(number))),
+      ...own.map(async (chain, number) => {
+        await append(chain, opening);
+        await append(chain, draft(number), draft(number + 1));
+      }),
+    ]);
+    assert.deepEqual(await verified(shared), { fault: null, count: 201 });
+    for (const chain of own) assert.deepEqual(await verified(chain), { fault: null, count: 3 });
+  },
+);
+
+test(
+  'poison text is stored harmless, and content and misfits are refused loudly',
+  { skip: noDatabase },
+  async () => {
+    const chain = sessionChain('s_poison');
+    await append(chain, opening, {
+      ...draft(1),
+      subject: 'a\u0000b\ud800',
+      body: { call: '\ud800\u0000', state: 'done' },
+    });
+    assert.deepEqual(await verified(chain), { fault: null, count: 2 });
+    for (const body of [{ call: 'x' }, { call: 'x', state: 'done', stdout: 'secret' }])
+      await assert.rejects(append(chain, { ...draft(1), body }), (error) => isCodedError(error, 'internal'));
+  },
+);
+
+test(
+  'the application role may add and read, and neither change nor delete nor move a head',
+  { skip: noDatabase },
+  async () => {
+    await append(sessionChain('s_rights'), opening, draft(1));
+    const refused = [
+      `UPDATE audit_entries SET body = ''`,
+      'DELETE FROM audit_entries',
+      'TRUNCATE audit_entries',
+      `UPDATE audit_chains SET head_seq = 99`,
+      `UPDATE audit_chains SET closed = true`,
+      `UPDATE audit_chains SET opened_at = now()`,
+      'DELETE FROM audit_chains',
+      'DELETE FROM audit_pending',
+      `INSERT INTO audit_log (index, chain, seq) VALUES (99, 'x', 1)`,
+      'DELETE FROM audit_log',
+      `UPDATE audit_sinks SET next_index = 0`,
+      'UPDATE audit_keys SET key = key',
+      'ALTER TABLE audit_entries DISABLE TRIGGER ALL',
+      'DROP TABLE audit_entries',
+    ];
+    for (const statement of refused)
+      await assert.rejects(database.app.query(statement), { code: '42501' }, statement);
+  },
+);
+
+test('even the owner cannot change or delete while the triggers stand', { skip: noDatabase }, async () => {
+  const statements = [
+    `UPDATE audit_entries SET body = ''`,
+    'DELETE FROM audit_entries',
+    'TRUNCATE audit_entries',
+    'UPDATE audit_log SET seq = 1',
+    'DELETE FROM audit_log',
+    'TRUNCATE audit_log',
+    'DELETE FROM audit_chains',
+    `UPDATE audit_chains SET head_seq = head_seq - 1`,
+  ];
+  for (const statement of statements) {
+    await assert.rejects(database.owner.query(statement), { code: '42501' }, statement);
+    const replica = `SET session_replication_role = replica; ${statement}`;
+    await assert.rejects(database.owner.query(replica), { code: '42501' }, replica);
+  }
+});
+
+test(
+  'an insert that skips, forks or links wrongly is refused by the database itself',
+  { skip: noDatabase },
+  async () => {
+    const chain = sessionChain('s_links');
+    await append(chain, opening, draft(1));
+    const head = await database.app.query<{ prev: Buffer }>(
+      'SELECT head_digest AS prev FROM audit_chains WHERE chain = $1',
+      [chain],
+    );
+    const prev = head[0]?.prev;
+    const add = (seq: number, before: Uint8Array | undefined): Promise<unknown> =>
+      database.app.query(
+        `INSERT INTO audit_entries VALUES ($1, $2, $3, sha256($3), '{}', 'tool.executed', now())`,
+        [chain, seq, before],
+      );
+    await assert.rejects(add(2, prev), { code: '23505' });
+    await assert.rejects(add(4, prev), { code: '23000' });
+    await assert.rejects(add(3, Buffer.alloc(32)), { code: '23000' });
+    await add(3, prev);
+  },
+);
+
+test('a byte flipped in a row is found and named', { skip: noDatabase }, async () => {
+  const chain = sessionChain('s_flipped');
+  await append(chain, opening, draft(1), draft(2), draft(3), closing);
+  assert.equal((await verified(chain)).fault, null);
+  await database.owner.query('ALTER TABLE audit_entries DISABLE TRIGGER append_only');
+  await database.owner.query(
+    'UPDATE audit_entries SET body = set_byte(body, 40, get_byte(body, 40) # 1) WHERE chain = $1 AND seq = 3',
+    [chain],
+  );
+  await database.owner.query('ALTER TABLE audit_entries ENABLE ALWAYS TRIGGER append_only');
+  const { fault } = await verified(chain);
+  assert.equal(fault?.seq, 3);
+  assert.equal(fault.fault, 'wrong_digest');
+});

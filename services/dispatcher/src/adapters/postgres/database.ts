@@ -1,0 +1,154 @@
+import pg from 'pg';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Database, Transaction } from '../../application/ports/transaction.ts';
+
+/** A database that has to be closed. */
+export interface PostgresDatabase extends Database {
+  close(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  readonly url: URL;
+  /** Most connections at once. */
+  readonly connections: number;
+  readonly statementTimeoutMs: number;
+  /** Told of connections that broke while idle; the pool replaces them. */
+  readonly onIdleError: (error: Error) => void;
+}
+
+/**
+ * The pool through which everything but migrations and singletons reaches the record. Each connection works as role
+ * `lemniscate_app`, which cannot change what is append-only. Connections pipeline: statements that are sent without
+ * waiting for each other share a round trip.
+ */
+export function createDatabase(options: PostgresOptions): PostgresDatabase {
+  const pool = new pg.Pool({
+    connectionString: options.url.href,
+    max: options.connections,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    pipeline: true,
+    statement_timeout: options.statementTimeoutMs,
+    idle_in_transaction_session_timeout: options.statementTimeoutMs * 2,
+    application_name: 'lemniscate-dispatcher',
+    types: { getTypeParser },
+    onConnect: async (client) => {
+      await client.query('SET ROLE lemniscate_app');
+    },
+  });
+  pool.on('error', options.onIdleError);
+  const connect = (): Promise<pg.PoolClient> =>
+    pool.connect().catch((error: unknown) => Promise.reject(mapError(error, options.url)));
+
+  return {
+    query: async <Row extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => {
+      const client = await connect();
+      return run<Row>(client, options.url, text, values).then(
+        (rows) => (client.release(), rows),
+        (error: unknown) => {
+          client.release(isBroken(error));
+          throw error;
+        },
+      );
+    },
+    transaction: async (work) => {
+      const client = await connect();
+      return withTransaction(client, options.url, work);
+    },
+    close: () => pool.end(),
+  };
+}
+
+async function withTransaction<Result>(
+  client: pg.PoolClient,
+  url: URL,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  // Not awaited: BEGIN travels with the first statement. Its failure shows as that statement's, and at COMMIT.
+  const begun = client.query('BEGIN').then(
+    () => null,
+    (error: unknown) => mapError(error, url),
+  );
+  try {
+    const result = await work({ query: (text, values) => run(client, url, text, values) });
+    const failedToBegin = await begun;
+    if (failedToBegin !== null) throw failedToBegin;
+    const committed = await client
+      .query('COMMIT')
+      .catch((error: unknown) => Promise.reject(mapError(error, url)));
+    // Postgres answers ROLLBACK to the COMMIT of a transaction in which a statement failed and nobody noticed.
+    if (committed.command !== 'COMMIT')
+      throw new CodedError('internal', 'A transaction was rolled back since one of its statements failed.');
+    client.release();
+    return result;
+  } catch (error) {
+    const rolledBack = await client.query('ROLLBACK').then(
+      () => true,
+      () => false,
+    );
+    client.release(!rolledBack || isBroken(error));
+    throw error;
+  }
+}
+
+async function run<Row extends Record<string, unknown>>(
+  client: pg.ClientBase,
+  url: URL,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  try {
+    const result = await client.query<Row>(text, [...values]);
+    return result.rows;
+  } catch (error) {
+    throw mapError(error, url);
+  }
+}
+
+const connectionFaults = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EPIPE',
+]);
+// 08: connection exceptions, 28: login refused, 3D000: no such database, 57P: shutdown and start-up
+const unreachableStates = /^(08|28|57P0[1235]|3D000)/;
+
+/** Names host, port and database of a Postgres that cannot be used, and never the password. */
+export function mapError(error: unknown, url: URL): unknown {
+  if (!(error instanceof Error) || error instanceof CodedError) return error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const unreachable =
+    connectionFaults.has(code) ||
+    unreachableStates.test(code) ||
+    /Connection terminated|connection timeout|timeout exceeded when trying to connect|not queryable/i.test(
+      error.message,
+    );
+  if (!unreachable) return error;
+  const place = `${url.hostname}:${url.port === '' ? '5432' : url.port}${url.pathname}`;
+  return new CodedError(
+    'service_unreachable',
+    `Postgres at ${place} cannot be used${code === '' ? '' : ` (${code})`}. Check DATABASE_URL and that the server runs.`,
+    { service: 'postgres', place },
+    error,
+  );
+}
+
+function isBroken(error: unknown): boolean {
+  return error instanceof CodedError && error.code === 'service_unreachable';
+}
+
+const timestamptz = 1184;
+const int8 = 20;
+
+// int8 as a number: positions, counts and bytes of ours stay far below 2^53. Times as text with milliseconds.
+function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (oid === timestamptz) return (value) => new Date(value).toISOString();
+  if (oid === int8) return Number;
+  return format === 'binary'
+    ? pg.types.getTypeParser(oid, 'binary')
+    : (pg.types.getTypeParser(oid, 'text') as (value: string) => unknown);
+}

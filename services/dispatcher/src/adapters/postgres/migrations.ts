@@ -1,0 +1,42 @@
+import { fileURLToPath } from 'node:url';
+import { runner } from 'node-pg-migrate';
+import pg from 'pg';
+import { mapError } from './database.ts';
+
+/** Where the SQL files lie. */
+export const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url));
+
+/**
+ * Brings the schema up to date. Runs on a direct connection of the owner, since session advisory locks break behind a
+ * transaction pooler; dispatchers that start together wait for each other.
+ * @param log told of each migration that ran
+ * @returns the names of the migrations that ran
+ * @throws CodedError `service_unreachable`
+ */
+export async function migrate(url: URL, log: (message: string) => void): Promise<string[]> {
+  const client = new pg.Client({
+    connectionString: url.href,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'lemniscate-migrations',
+  });
+  try {
+    await client.connect();
+    // NOTICEs such as "role exists" are no news.
+    await client.query("SET client_min_messages = 'warning'");
+    const done = await runner({
+      dbClient: client,
+      dir: migrationsFolder,
+      direction: 'up',
+      migrationsTable: 'schema_migrations',
+      checkOrder: true,
+      singleTransaction: true,
+      advisoryLockMode: 'wait',
+      logger: { info: () => undefined, debug: () => undefined, warn: log, error: log },
+    });
+    return done.map((migration) => migration.name);
+  } catch (error) {
+    throw mapError(error, url);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,27 @@
+import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+
+/** What became of an order. `failed` may have been taken all the same: its attempt must be fenced off. */
+export type PlacementAnswer =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'failed'; readonly how: string; readonly reachable: boolean };
+
+/** Calls to agent servers by name, over mutual TLS and with deadlines. */
+export interface AgentServers {
+  /** `PUT /sessions/:id`; never throws for what the server does. */
+  place(serverId: string, order: SessionOrder): Promise<PlacementAnswer>;
+  /** `DELETE /sessions/:id?attempt=N`, in the background and without waiting: heartbeats repeat what it says. */
+  destroy(serverId: string, held: Held): void;
+}
+
+/** A server as its address answers. */
+export interface ProbedServer {
+  /** From the certificate's URI. */
+  readonly serverId: string;
+  readonly status: ServerStatus;
+}
+
+/** `GET /status`. @throws CodedError `service_unreachable`, `certificate_refused` */
+export type ProbeServer = (url: string) => Promise<ProbedServer>;

@@ -1,0 +1,41 @@
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Transaction } from '../ports/transaction.ts';
+
+/** The project of a local fleet. */
+export const localProject = 'local';
+
+/** A project's policy as it is frozen into each session. */
+export interface ProjectPolicy {
+  readonly policy: Policy;
+  readonly digest: string;
+}
+
+/** Creates the project or gives it this policy; a session that is already open keeps the one it was opened with. */
+export async function ensureProject(tx: Transaction, id: string, policy: ProjectPolicy): Promise<void> {
+  await tx.query(
+    `INSERT INTO projects (id, policy, policy_digest) VALUES ($1, $2, $3)
+     ON CONFLICT (id) DO UPDATE SET policy = $2, policy_digest = $3, version = projects.version + 1
+     WHERE projects.policy_digest <> $3`,
+    [id, JSON.stringify(policy.policy), policy.digest],
+  );
+}
+
+/**
+ * Loads the policy that a new session freezes.
+ * @throws CodedError `project_unknown`, listing what exists
+ */
+export async function loadProjectPolicy(tx: Transaction, id: string): Promise<ProjectPolicy> {
+  const [row] = await tx.query<{ policy: Policy; policy_digest: string }>(
+    'SELECT policy, policy_digest FROM projects WHERE id = $1',
+    [id],
+  );
+  if (row !== undefined) return { policy: row.policy, digest: row.policy_digest };
+  const known = await tx.query<{ id: string }>('SELECT id FROM projects ORDER BY id LIMIT 20');
+  const names = known.map((project) => project.id);
+  throw new CodedError(
+    'project_unknown',
+    `There is no project "${id}". ${names.length === 0 ? 'None exists yet.' : `There are: ${names.join(', ')}.`}`,
+    { project: id, known: names },
+  );
+}

@@ -1,0 +1,79 @@
+import type { createSessionSchema } from '@lemniscate/shared/api/session.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { ErrorCode } from '@lemniscate/shared/errors/catalogue.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import { runtimes } from '@lemniscate/shared/protocol/session-order.ts';
+import type { RuntimeName } from '@lemniscate/shared/protocol/session-order.ts';
+import type { z } from 'zod';
+
+/** A request as the schema leaves it, every default filled in. */
+export type SessionRequest = z.output<typeof createSessionSchema>;
+
+/** Models that the fleet can reach. */
+export interface ModelOffer {
+  readonly models: readonly string[];
+  readonly defaultModel: string;
+}
+
+/** What a request's names were resolved to. */
+export interface CheckedOrder {
+  readonly model: string;
+  readonly runtime: RuntimeName;
+}
+
+/** The one agent that comes with the house; projects define their own later. */
+export const builtInAgents = ['default'] as const;
+
+/** Surfaces that have no workstation behind them. */
+const serverOnlySurfaces: readonly string[] = ['api', 'trigger'];
+
+/**
+ * Resolves and checks the names in a request against the fleet and the project's policy.
+ * @throws CodedError `agent_unknown`, `model_unknown`, `runtime_unknown`, `execution_refused`, each listing what exists
+ */
+export function checkOrder(request: SessionRequest, policy: Policy, offer: ModelOffer): CheckedOrder {
+  if (request.agent !== undefined) named('agent_unknown', 'agent', request.agent, builtInAgents);
+  const runtime = named('runtime_unknown', 'runtime', request.runtime, allowed(runtimes, policy.runtimes));
+  const models = allowed(offer.models, policy.models);
+  const [onlyModel] = models;
+  // The fleet's default steps aside for a policy that does not have it, instead of refusing every request.
+  const fallback = models.includes(offer.defaultModel)
+    ? offer.defaultModel
+    : (onlyModel ?? offer.defaultModel);
+  const model = named('model_unknown', 'model', request.model ?? fallback, models);
+  checkExecution(request, policy);
+  return { model, runtime };
+}
+
+function checkExecution(request: SessionRequest, policy: Policy): void {
+  const refuse = (why: string): never => {
+    throw new CodedError('execution_refused', why, { execution: request.execution, rule: policy.execution });
+  };
+  if (policy.execution !== 'either' && policy.execution !== request.execution)
+    refuse(
+      `The policy of project "${request.project}" fixes execution to ${policy.execution}; the request asks for ${request.execution}.`,
+    );
+  if (request.execution !== 'workstation') return;
+  if (serverOnlySurfaces.includes(request.surface))
+    refuse(`Sessions of surface ${request.surface} always run on the pool: set execution to server.`);
+  if (request.server === undefined)
+    refuse(
+      'Execution workstation needs the name of the joined workstation in "server". Start its runner first.',
+    );
+}
+
+function allowed<Name extends string>(offered: readonly Name[], rule: readonly string[] | undefined): Name[] {
+  return offered.filter((name) => rule === undefined || rule.includes(name));
+}
+
+function named<Name extends string>(
+  code: ErrorCode,
+  kind: string,
+  asked: string,
+  known: readonly Name[],
+): Name {
+  const found = known.find((name) => name === asked);
+  if (found !== undefined) return found;
+  const list = known.length === 0 ? `The project's policy allows none.` : `There are: ${known.join(', ')}.`;
+  throw new CodedError(code, `There is no ${kind} "${asked}" here. ${list}`, { [kind]: asked, known });
+}

@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import type { Person } from '../identity.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { loadProjectPolicy } from '../projects/project.ts';
+import type { ProjectPolicy } from '../projects/project.ts';
+import type { Signals } from '../signals.ts';
+import { checkOrder } from './check-order.ts';
+import type { CheckedOrder, ModelOffer, SessionRequest } from './check-order.ts';
+import { checkPinnedServer, checkStoredBundle } from './check-references.ts';
+
+export interface CreateSessionDeps {
+  readonly database: Database;
+  readonly audit: AuditLog;
+  readonly events: EventLog;
+  readonly signals: Signals;
+  readonly newId: NewId;
+  readonly models: ModelOffer;
+  /** A keyed commitment to the instruction: the log can prove it and does not hold it. */
+  readonly commit: (instruction: string) => string;
+}
+
+/**
+ * Step 1 of a session: the row, the opening audit entry, the first event and the outbox row in one transaction, and
+ * nothing at all if any of them fails. A repeat with the same idempotency key gets the session of the first.
+ * @returns the session's id
+ * @throws CodedError for unknown names; `idempotency_mismatch` when the key came with another request before
+ */
+export async function createSession(
+  deps: CreateSessionDeps,
+  person: Person,
+  request: SessionRequest,
+  idempotencyKey: string | null,
+): Promise<string> {
+  const claim = idempotencyKey === null ? null : { key: idempotencyKey, hash: requestHash(request) };
+  if (claim !== null) {
+    const earlier = await findEarlier(deps.database, person, claim);
+    if (earlier !== null) return earlier;
+  }
+  const frozen = await loadProjectPolicy(deps.database, request.project);
+  const order = checkOrder(request, frozen.policy, deps.models);
+  const id = deps.newId('session');
+  const created = await deps.database
+    .transaction(async (tx) => {
+      await checkPinnedServer(tx, request, person);
+      await checkStoredBundle(tx, request);
+      await insertSession(tx, id, request, order, frozen, person);
+      await Promise.all([
+        claim === null ? undefined : claimKey(tx, person, claim, id),
+        openRecord(deps, tx, id, request, order, frozen, person),
+        tx.query('INSERT INTO outbox (session_id, generation) VALUES ($1, 1)', [id]),
+      ]);
+      return id;
+    })
+    .catch((error: unknown) => {
+      if (error instanceof KeyTaken) return null;
+      throw error;
+    });
+  if (created !== null) {
+    deps.signals.send('outbox', undefined);
+    deps.events.announce(id);
+    return id;
+  }
+  // A concurrent twin won the key; its transaction has committed, or ours would have got the key.
+  const winner = claim === null ? null : await findEarlier(deps.database, person, claim);
+  if (winner === null) throw new Error('the winner of an idempotency key is gone');
+  return winner;
+}
+
+interface Claim {
+  readonly key: string;
+  readonly hash: string;
+}
+
+/** Rolls the loser's transaction back; never leaves this file. */
+class KeyTaken extends Error {}
+
+// `wait` says how to answer and is not part of what was asked for.
+function requestHash(request: SessionRequest): string {
+  const { wait: _, ...asked } = request;
+  return createHash('sha256')
+    .update(canonicalize(asked) ?? '')
+    .digest('hex');
+}
+
+async function findEarlier(tx: Transaction, person: Person, claim: Claim): Promise<string | null> {
+  const [row] = await tx.query<{ request_hash: string; session_id: string }>(
+    'SELECT request_hash, session_id FROM idempotency_keys WHERE caller = $1 AND key = $2',
+    [person.subject, claim.key],
+  );
+  if (row === undefined) return null;
+  if (row.request_hash !== claim.hash)
+    throw new CodedError(
+      'idempotency_mismatch',
+      `Idempotency-Key "${claim.key}" was used for another request (session ${row.session_id}). Take a new key.`,
+      { session: row.session_id },
+    );
+  return row.session_id;
+}
+
+async function claimKey(tx: Transaction, person: Person, claim: Claim, sessionId: string): Promise<void> {
+  const rows = await tx.query(
+    `INSERT INTO idempotency_keys (caller, key, request_hash, session_id) VALUES ($1, $2, $3, $4)
+     ON CONFLICT DO NOTHING RETURNING key`,
+    [person.subject, claim.key, claim.hash, sessionId],
+  );
+  if (rows.length === 0) throw new KeyTaken();
+}
+
+async function insertSession(
+  tx: Transaction,
+  id: string,
+  request: SessionRequest,
+  order: CheckedOrder,
+  frozen: ProjectPolicy,
+  person: Person,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO sessions (id, project_id, state, phase, instruction, repository, runtime, model, surface, interactive,
+       execution, opened_by, policy, policy_digest, pinned_server)
+     VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [
+      id,
+      request.project,
+      request.instruction,
+      JSON.stringify(request.repository),
+      order.runtime,
+      order.model,
+      request.surface,
+      request.interactive,
+      request.execution,
+      person.subject,
+      JSON.stringify(frozen.policy),
+      frozen.digest,
+      request.server ?? null,
+    ],
+  );
+}
+
+async function openRecord(
+  deps: CreateSessionDeps,
+  tx: Transaction,
+  id: string,
+  request: SessionRequest,
+  order: CheckedOrder,
+  frozen: ProjectPolicy,
+  person: Person,
+): Promise<void> {
+  await Promise.all([
+    deps.events.append(tx, id, 0, [
+      { type: 'state', state: 'pending', phase: 'queued', reason: null, attempt: 0, server: null },
+    ]),
+    deps.audit.append(tx, sessionChain(id), [
+      {
+        type: 'session.opened',
+        subject: person.subject,
+        body: {
+          project: request.project,
+          policyDigest: frozen.digest,
+          instructionCommitment: deps.commit(request.instruction),
+          repositoryKind: request.repository.kind,
+          agent: request.agent ?? 'default',
+          runtime: order.runtime,
+          model: order.model,
+          surface: request.surface,
+          interactive: request.interactive,
+          execution: request.execution,
+          kind: person.kind,
+        },
+      },
+    ]),
+  ]);
+}

@@ -1,0 +1,115 @@
+import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import { sessionEnds } from '@lemniscate/shared/session/end.ts';
+import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Transaction } from '../ports/transaction.ts';
+import { changeSessionState } from './change-state.ts';
+import { lockSession } from './session-row.ts';
+
+export interface EndSessionDeps {
+  readonly audit: AuditLog;
+  readonly events: Pick<EventLog, 'append'>;
+  /** The service's own URI: who acts where no person does. */
+  readonly self: string;
+}
+
+export interface EndSessionInput {
+  readonly sessionId: string;
+  readonly reason: EndReason;
+  /** For a person: what went wrong and what to do, or the agent's closing words. */
+  readonly message: string;
+  /** Who ended it; absent: the service itself. */
+  readonly subject?: string;
+  /** Merged over the timings that the row has. */
+  readonly timingsMs?: Readonly<Record<string, number>>;
+}
+
+/**
+ * The one way in which a session ends. State, attempt, waiting approvals, the closing audit entries and the last event
+ * change together or not at all. After the commit the caller announces the session and sends the signal `ended`.
+ * @throws CodedError `session_ended` when it has ended already, `session_unknown`, `transition_refused`
+ */
+export async function endSession(
+  deps: EndSessionDeps,
+  tx: Transaction,
+  input: EndSessionInput,
+): Promise<void> {
+  const session = await lockSession(tx, input.sessionId);
+  if (sessionHasEnded(session.state))
+    throw new CodedError('session_ended', `Session ${session.id} has ended as ${session.state} already.`, {
+      session: session.id,
+      state: session.state,
+    });
+  const subject = input.subject ?? deps.self;
+  await tx.query(
+    `UPDATE attempts SET state = 'ended', ended_at = now() WHERE session_id = $1 AND state = 'live'`,
+    [session.id],
+  );
+  const withdrawn = await withdrawApprovals(tx, session.id);
+  if (withdrawn.events.length > 0)
+    await deps.events.append(tx, session.id, session.attempt, withdrawn.events);
+  const end = sessionEnds[input.reason];
+  if (input.timingsMs !== undefined)
+    await tx.query('UPDATE sessions SET timings_ms = timings_ms || $2::jsonb WHERE id = $1', [
+      session.id,
+      JSON.stringify(input.timingsMs),
+    ]);
+  await changeSessionState(deps.events, tx, session, {
+    to: end.state,
+    phase: 'ended',
+    reason: input.reason,
+    message: input.message,
+    stamp: 'ended_at',
+  });
+  const at = session.attempt > 0 ? { attempt: session.attempt } : {};
+  const server = session.server_id === null ? {} : { server: session.server_id };
+  await deps.audit.append(tx, sessionChain(session.id), [
+    ...withdrawn.entries.map((body) => ({ type: 'approval.decided' as const, subject, body, ...at })),
+    { type: 'session.ended', subject, ...at, ...server, body: { state: end.state, reason: input.reason } },
+    { type: 'chain.closed', subject: deps.self, body: {} },
+  ]);
+}
+
+interface WithdrawnApproval extends Record<string, unknown> {
+  readonly id: string;
+  readonly call_id: string;
+  readonly tool: string;
+  readonly title: string;
+  readonly arguments_digest: string;
+  readonly reasons: string[];
+}
+
+async function withdrawApprovals(
+  tx: Transaction,
+  sessionId: string,
+): Promise<{ events: DispatcherEvent[]; entries: AuditDraft['body'][] }> {
+  const rows = await tx.query<WithdrawnApproval>(
+    `UPDATE approvals SET state = 'withdrawn', decided_by = 'automation', decided_at = now()
+     WHERE session_id = $1 AND state = 'waiting'
+     RETURNING id, call_id, tool, title, arguments_digest, reasons`,
+    [sessionId],
+  );
+  return {
+    events: rows.map((row) => ({
+      type: 'approval',
+      approvalId: row.id,
+      callId: row.call_id,
+      state: 'withdrawn',
+      tool: row.tool,
+      title: row.title,
+      argumentsDigest: row.arguments_digest,
+      reasons: row.reasons,
+    })),
+    entries: rows.map((row) => ({
+      approval: row.id,
+      call: row.call_id,
+      decision: 'withdrawn',
+      decidedBy: 'automation',
+    })),
+  };
+}

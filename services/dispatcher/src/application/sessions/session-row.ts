@@ -1,0 +1,56 @@
+import type { RepositorySource } from '@lemniscate/shared/repository/source.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import type { RuntimeName, Surface } from '@lemniscate/shared/protocol/session-order.ts';
+import type { SessionPhase, SessionState } from '@lemniscate/shared/session/state.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Transaction } from '../ports/transaction.ts';
+
+/** A session as its row has it, without the counters that only their own statements touch. */
+export interface SessionRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly version: number;
+  readonly project_id: string;
+  readonly state: SessionState;
+  readonly phase: SessionPhase;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly attempt: number;
+  readonly generation: number;
+  readonly losses: number;
+  readonly server_id: string | null;
+  readonly pinned_server: string | null;
+  readonly instruction: string;
+  readonly repository: RepositorySource;
+  readonly runtime: RuntimeName;
+  readonly model: string;
+  readonly surface: Surface;
+  readonly interactive: boolean;
+  readonly execution: string;
+  readonly opened_by: string;
+  readonly policy: Policy;
+  readonly policy_digest: string;
+  readonly stop_reason: string | null;
+}
+
+const columns = `id, version, project_id, state, phase, reason, message, attempt, generation, losses, server_id,
+  pinned_server, instruction, repository, runtime, model, surface, interactive, execution, opened_by, policy,
+  policy_digest, stop_reason`;
+
+/**
+ * Reads a session and locks its row until the transaction ends. Lock order everywhere: session row, then audit chain.
+ * @throws CodedError `session_unknown`
+ */
+export async function lockSession(tx: Transaction, sessionId: string): Promise<SessionRow> {
+  const [row] = await tx.query<SessionRow>(`SELECT ${columns} FROM sessions WHERE id = $1 FOR UPDATE`, [
+    sessionId,
+  ]);
+  if (row === undefined) throw unknownSession(sessionId);
+  return row;
+}
+
+/** The error of a session that does not exist. */
+export function unknownSession(sessionId: string): CodedError {
+  return new CodedError('session_unknown', `There is no session ${sessionId}. GET /v1/sessions lists them.`, {
+    session: sessionId,
+  });
+}

@@ -1,0 +1,120 @@
+import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
+import { sessionEnds } from '@lemniscate/shared/session/end.ts';
+import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
+import type { Transaction } from '../ports/transaction.ts';
+import type { SessionRow } from './session-row.ts';
+
+interface ViewRow extends SessionRow {
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly running_at: string | null;
+  readonly ended_at: string | null;
+  readonly driver: string | null;
+  readonly timings_ms: Record<string, number>;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly cost_usd: string;
+  readonly priced: boolean;
+  readonly diff_summary: DiffSummary | null;
+  readonly diff_state: 'offered' | 'accepted' | 'rejected' | 'discarded' | null;
+  readonly queue_position: number | null;
+}
+
+/** Which sessions a view is made of; `$n` placeholders belong to the caller. */
+export interface ViewSelection {
+  readonly where: string;
+  readonly values: readonly unknown[];
+  readonly limit: number;
+}
+
+/**
+ * Sessions as the API shows them, newest first. Ids sort by birth, so the primary key is the order. An exchange that
+ * is still running counts with what is known of it; a session with an unpriced exchange says so.
+ */
+export async function selectSessionViews(tx: Transaction, selection: ViewSelection): Promise<SessionView[]> {
+  const rows = await tx.query<ViewRow>(
+    `SELECT s.*, u.*, d.summary AS diff_summary, d.state AS diff_state,
+       CASE WHEN s.state = 'pending' THEN (
+         SELECT count(*) FROM sessions other
+         WHERE other.state = 'pending' AND other.pinned_server IS NOT DISTINCT FROM s.pinned_server
+           AND (other.queued_at, other.id) <= (s.queued_at, s.id)
+       ) END AS queue_position
+     FROM (SELECT * FROM sessions WHERE ${selection.where} ORDER BY id DESC LIMIT ${selection.limit}) s
+     LEFT JOIN diffs d ON d.session_id = s.id
+     CROSS JOIN LATERAL (
+       SELECT coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
+         coalesce(sum(output_tokens), 0)::bigint AS output_tokens,
+         coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
+         coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
+         trim_scale(coalesce(sum(cost_usd), 0))::text AS cost_usd,
+         coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE usage.state <> 'begun'), true) AS priced
+       FROM usage WHERE usage.session_id = s.id
+     ) u
+     ORDER BY s.id DESC`,
+    selection.values,
+  );
+  return rows.map(toView);
+}
+
+function toView(row: ViewRow): SessionView {
+  return {
+    id: row.id,
+    version: row.version,
+    project: row.project_id,
+    state: row.state,
+    phase: row.phase,
+    reason: row.reason as SessionView['reason'],
+    message: row.message,
+    exitCode: sessionHasEnded(row.state) ? sessionEnds[row.reason as EndReason].exitCode : null,
+    attempt: row.attempt,
+    server: row.server_id,
+    instruction: row.instruction,
+    repository: row.repository,
+    runtime: row.runtime,
+    model: row.model,
+    surface: row.surface,
+    execution: row.execution as SessionView['execution'],
+    openedBy: row.opened_by,
+    policyDigest: row.policy_digest,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    runningAt: row.running_at,
+    endedAt: row.ended_at,
+    timingsMs: { ...row.timings_ms, ...measuredTimings(row) },
+    sandbox: { driver: row.driver },
+    usage: {
+      inputTokens: row.input_tokens,
+      outputTokens: row.output_tokens,
+      cacheReadTokens: row.cache_read_tokens,
+      cacheWriteTokens: row.cache_write_tokens,
+    },
+    totalCostUsd: row.cost_usd,
+    priced: row.priced,
+    diff:
+      row.diff_summary === null || row.diff_state === null
+        ? null
+        : { ...row.diff_summary, state: row.diff_state },
+    queue: row.queue_position === null ? null : { position: row.queue_position },
+  };
+}
+
+/** Spans between the stamps of the row, in milliseconds; a span without its end is left out. */
+function measuredTimings(
+  row: Pick<ViewRow, 'created_at' | 'started_at' | 'running_at' | 'ended_at'>,
+): Record<string, number> {
+  const spans: readonly [name: string, from: string | null, to: string | null][] = [
+    ['queued', row.created_at, row.started_at],
+    ['starting', row.started_at, row.running_at],
+    ['running', row.running_at, row.ended_at],
+    ['total', row.created_at, row.ended_at],
+  ];
+  return Object.fromEntries(
+    spans.flatMap(([name, from, to]) =>
+      from === null || to === null ? [] : [[name, Math.max(0, Date.parse(to) - Date.parse(from))]],
+    ),
+  );
+}

@@ -1,0 +1,37 @@
+import { EventEmitter } from 'node:events';
+
+/** What a part of this process tells the others after a commit. Each is repeated by somebody's timer. */
+export interface SignalPayloads {
+  /** Rows wait in the outbox. */
+  outbox: undefined;
+  /** A server may have room for another session. */
+  slotFreed: undefined;
+  /** A session has ended (its id). */
+  ended: string;
+  /** An attempt may have been lost or has passed a deadline. */
+  attemptDue: undefined;
+  /** A server that nobody knows by name has spoken. */
+  probeServers: undefined;
+}
+export type SignalName = keyof SignalPayloads;
+
+/** Hints inside one process: losing one costs at most a timer's interval, so nothing may depend on one. */
+export interface Signals {
+  send<Name extends SignalName>(name: Name, payload: SignalPayloads[Name]): void;
+  /** @returns how to stop listening */
+  on<Name extends SignalName>(name: Name, listener: (payload: SignalPayloads[Name]) => void): () => void;
+}
+
+/** Signals over an emitter. A listener that throws is a fault of ours and surfaces as such. */
+export function createSignals(): Signals {
+  const emitter = new EventEmitter();
+  // One listener per waiting caller of `wait: true`: the warning at eleven would be noise.
+  emitter.setMaxListeners(0);
+  return {
+    send: (name, payload) => void emitter.emit(name, payload),
+    on: (name, listener) => {
+      emitter.on(name, listener);
+      return () => void emitter.off(name, listener);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
+import type { ConfiguredServer } from './application/servers/configured-server.ts';
+import { parseConfiguredServers } from './application/servers/configured-server.ts';
+
+/** Every variable of the dispatcher. Times are milliseconds unless the name says otherwise. */
+const dispatcherVariables = z.object({
+  DATABASE_URL: variable.url('postgres:', 'postgresql:').transform((text) => new URL(text)),
+  REDIS_URL: variable.url('redis:', 'rediss:').transform((text) => new URL(text)),
+  S3_ENDPOINT: variable.url('http:', 'https:'),
+  S3_BUCKET: variable.text().default('lemniscate'),
+  AWS_ACCESS_KEY_ID: variable.text(),
+  AWS_SECRET_ACCESS_KEY: variable.secret(),
+  AWS_REGION: variable.text().default('us-east-1'),
+  LEMNISCATE_HOST: variable.text().default('127.0.0.1'),
+  LEMNISCATE_PORT: variable.integer(0, 65_535).default(7420),
+  LEMNISCATE_INTERNAL_HOST: variable.text().default('127.0.0.1'),
+  LEMNISCATE_INTERNAL_PORT: variable.integer(0, 65_535).default(7421),
+  LEMNISCATE_TLS_CA: variable.text(),
+  LEMNISCATE_TLS_CERT: variable.text(),
+  LEMNISCATE_TLS_KEY: variable.text(),
+  /** Lets workstations join; without it `POST /v1/servers` is refused. */
+  LEMNISCATE_CA_KEY: variable.text().optional(),
+  AGENT_SERVERS: z.string().default('').transform(parseServers),
+  LEMNISCATE_LOCAL_LOGIN: variable.text().optional(),
+  LEMNISCATE_DEFAULT_POLICY: variable.text().optional(),
+  LEMNISCATE_MODEL: variable.text().optional(),
+  ANTHROPIC_API_KEY: variable.secret().optional(),
+  ANTHROPIC_BASE_URL: variable.url('http:', 'https:').default('https://api.anthropic.com'),
+  LEMNISCATE_LEASE_MS: variable.integer(500, 15_000).default(15_000),
+  LEMNISCATE_GRACE_MS: variable.integer(0, 5_000).default(5_000),
+  LEMNISCATE_START_TIMEOUT_MS: variable.integer(1_000, 600_000).default(60_000),
+  LEMNISCATE_MAX_LOSSES: variable.integer(0, 100).default(2),
+  LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: variable.integer(1, 604_800).default(3_600),
+  LEMNISCATE_SESSION_MAX_ACTIONS: variable.integer(1, 100_000).optional(),
+  LEMNISCATE_SESSION_MAX_MINUTES: variable.integer(1, 10_080).optional(),
+  LEMNISCATE_LOG_LEVEL: variable.oneOf(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
+  LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
+});
+
+export type DispatcherConfig = z.infer<typeof dispatcherVariables>;
+
+/**
+ * Reads and cross-checks the dispatcher's variables.
+ * @throws CodedError `configuration_invalid`
+ */
+export function readDispatcherConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+): DispatcherConfig {
+  const config = readEnvironment(dispatcherVariables, environment);
+  if (config.LEMNISCATE_LOCAL_LOGIN !== undefined && !isLoopback(config.LEMNISCATE_HOST))
+    throw new CodedError(
+      'configuration_invalid',
+      `LEMNISCATE_LOCAL_LOGIN is for loopback only, but LEMNISCATE_HOST is ${config.LEMNISCATE_HOST}. Unset one of them.`,
+    );
+  return config;
+}
+
+/** Whether the host can be reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** A bound that somebody moved: said at start, because it loosens or tightens what everybody expects. */
+export function announcedBounds(config: DispatcherConfig): { name: string; value: number; usual: number }[] {
+  const usual = {
+    LEMNISCATE_LEASE_MS: 15_000,
+    LEMNISCATE_GRACE_MS: 5_000,
+    LEMNISCATE_START_TIMEOUT_MS: 60_000,
+    LEMNISCATE_MAX_LOSSES: 2,
+    LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: 3_600,
+    LEMNISCATE_SESSION_MAX_ACTIONS: 150,
+    LEMNISCATE_SESSION_MAX_MINUTES: 45,
+  } as const;
+  return (Object.keys(usual) as (keyof typeof usual)[]).flatMap((name) => {
+    const value = config[name] ?? usual[name];
+    return value === usual[name] ? [] : [{ name, value, usual: usual[name] }];
+  });
+}
+
+function parseServers(text: string, context: z.RefinementCtx): readonly ConfiguredServer[] {
+  const parsed = parseConfiguredServers(text);
+  if (!('fault' in parsed)) return parsed.servers;
+  context.addIssue({ code: 'custom', message: parsed.fault });
+  return z.NEVER;
+}

@@ -1,0 +1,90 @@
+import { createServer as createTlsServer } from 'node:https';
+import { createServer } from 'node:http';
+import type { SecureContextOptions } from 'node:tls';
+import swagger from '@fastify/swagger';
+import { fastify } from 'fastify';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
+import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import { setProblemHandlers } from './problems.ts';
+
+/** A Fastify application whose routes are described by zod schemas. Every `registerXRoutes` takes one. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+/** Settings of TLS; `ca` present means that callers must show a certificate of ours. */
+export interface ListenerTls extends SecureContextOptions {
+  readonly clientCertificates: boolean;
+}
+
+export interface AppOptions {
+  readonly title: string;
+  readonly logger: FastifyBaseLogger;
+  readonly newId: NewId;
+  /** Bytes of a body; a route that needs more says so itself. */
+  readonly bodyLimit: number;
+  readonly tls: ListenerTls | null;
+}
+
+/**
+ * The frame of a listener: validation and description by zod, problem documents for everything that goes wrong, and
+ * a log that knows method, path, status and time but neither headers nor bodies.
+ */
+export async function createApp(options: AppOptions): Promise<App> {
+  const { tls } = options;
+  const app = fastify({
+    loggerInstance: options.logger,
+    disableRequestLogging: true,
+    bodyLimit: options.bodyLimit,
+    genReqId: () => options.newId('request'),
+    // A hostile caller must not choose our request ids.
+    requestIdHeader: false,
+    // Readers of event streams would hold a closing listener open for ever.
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 256 },
+    serverFactory: (handler) =>
+      tls === null
+        ? createServer(handler)
+        : createTlsServer(
+            {
+              ...tls,
+              minVersion: 'TLSv1.3',
+              requestCert: tls.clientCertificates,
+              rejectUnauthorized: tls.clientCertificates,
+            },
+            handler,
+          ),
+  }).withTypeProvider<ZodTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  setProblemHandlers(app);
+  app.addHook('onResponse', (request, reply, done) => {
+    const record = {
+      request: request.id,
+      method: request.method,
+      path: request.routeOptions.url ?? 'unknown',
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+    };
+    if (reply.statusCode >= 500) request.log.warn(record, 'request failed');
+    else request.log.debug(record, 'request');
+    done();
+  });
+  await app.register(swagger, {
+    openapi: { openapi: '3.1.0', info: { title: options.title, version: '1' } },
+    transform: jsonSchemaTransform,
+  });
+  return app;
+}

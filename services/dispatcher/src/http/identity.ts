@@ -1,0 +1,68 @@
+import type { TLSSocket } from 'node:tls';
+import type { FastifyRequest } from 'fastify';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { parseServiceUri } from '@lemniscate/shared/protocol/identity.ts';
+import type { ServiceRole } from '@lemniscate/shared/protocol/identity.ts';
+import type { Person, ServerPeer } from '../application/identity.ts';
+import type { App } from './app.ts';
+
+/** Checks a bearer token. */
+export interface Authenticator {
+  /** @throws CodedError `unauthenticated` */
+  authenticate(token: string | null): Promise<Person>;
+}
+
+const persons = new WeakMap<FastifyRequest, Person>();
+const servers = new WeakMap<FastifyRequest, ServerPeer>();
+
+/** The caller of a public route. Throws on a route that is open to all: a fault of ours. */
+export function personOf(request: FastifyRequest): Person {
+  const person = persons.get(request);
+  if (person === undefined) throw new Error('this route has no person');
+  return person;
+}
+
+/** The agent server that calls an internal route. */
+export function serverOf(request: FastifyRequest): ServerPeer {
+  const server = servers.get(request);
+  if (server === undefined) throw new Error('this route has no server');
+  return server;
+}
+
+/** Public routes that need no login. Matched by route pattern, so no other spelling of a path gets past. */
+const openRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/openapi.json']);
+
+/** Every public request must carry a login, but for the open routes. Unknown paths are refused likewise. */
+export function requirePerson(app: App, authenticator: Authenticator): void {
+  app.addHook('onRequest', async (request) => {
+    const route = request.routeOptions.url;
+    if (route !== undefined && openRoutes.has(route)) return;
+    const match = /^Bearer ([A-Za-z0-9._~+/=-]{1,4096})$/i.exec(request.headers.authorization ?? '');
+    persons.set(request, await authenticator.authenticate(match?.[1] ?? null));
+  });
+}
+
+/** Every internal request must come over a connection whose certificate names an agent server. */
+export function requireAgentServer(app: App): void {
+  app.addHook('onRequest', async (request) => {
+    servers.set(request, { serverId: peerName(request.raw.socket as TLSSocket, 'agent-server') });
+  });
+}
+
+/**
+ * The name in the peer's certificate. Asked on each request, not once a connection, so that no route can be reached
+ * without the check.
+ * @throws CodedError `certificate_refused`
+ */
+export function peerName(socket: TLSSocket, role: ServiceRole): string {
+  const names = (socket.getPeerCertificate().subjectaltname ?? '')
+    .split(', ')
+    .filter((name) => name.startsWith('URI:'))
+    .map((name) => parseServiceUri(name.slice('URI:'.length)));
+  const [name] = names;
+  if (names.length === 1 && name?.role === role && socket.authorized) return name.name;
+  throw new CodedError(
+    'certificate_refused',
+    `The certificate must name exactly one ${role} as its URI; it names ${names.length === 0 ? 'none' : names.map((n) => n?.role ?? 'something else').join(', ')}.`,
+  );
+}

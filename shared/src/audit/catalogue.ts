@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { CodedError } from '../errors/coded-error.ts';
+import { deciders } from '../protocol/permit.ts';
+import { sha256Schema } from '../protocol/identity.ts';
+import { sessionStates } from '../session/state.ts';
+import type { AuditDraft, AuditEntryType } from './entry.ts';
+
+const name = z.string().min(1);
+const body = z.looseObject;
+
+/**
+ * What an entry's body must have: `call` and `approval` are ids, digests end in `Digest`. Members beyond these may be added at any time: a reader ignores what it does not
+ * know. What matters to a security officer is required: who decided, which call, how it ended.
+ */
+const bodies = {
+  'session.opened': body({ policyDigest: sha256Schema }),
+  'session.queued': body({}),
+  'attempt.started': body({}),
+  'session.running': body({}),
+  'attempt.lost': body({}),
+  'session.paused': body({ reason: name }),
+  'session.resumed': body({}),
+  'budget.extended': body({}),
+  'tool.proposed': body({ call: name, tool: name }),
+  'tool.decided': body({ call: name, decidedBy: z.enum(deciders) }),
+  'tool.executed': body({ call: name, state: name }),
+  'model.exchanged': body({ model: name }),
+  'approval.requested': body({ approval: name, call: name }),
+  'approval.decided': body({ approval: name, decidedBy: z.enum(deciders) }),
+  'session.stopped': body({}),
+  'session.ended': body({ state: z.enum(sessionStates), reason: name }),
+  'sandbox.destroyed': body({}),
+  'diff.offered': body({}),
+  'diff.decided': body({ decision: name }),
+  'policy.changed': body({ policyDigest: sha256Schema }),
+  'server.joined': body({}),
+  'server.left': body({}),
+  'login.accepted': body({}),
+  'login.refused': body({}),
+  'chain.opened': body({}),
+  'chain.closed': body({}),
+} as const satisfies Readonly<Record<AuditEntryType, z.ZodType>>;
+
+/** Members that could only hold content, which the log never has: a person's words, code, a command and its output. */
+export const contentMembers: readonly string[] = [
+  'instruction',
+  'prompt',
+  'text',
+  'content',
+  'message',
+  'arguments',
+  'command',
+  'output',
+  'stdout',
+  'stderr',
+  'preview',
+  'patch',
+  'diff',
+];
+
+/** The envelope that is hashed: who, when, where, what. */
+export const envelopeSchema = z.strictObject({
+  v: z.literal(1),
+  type: name,
+  at: z.iso.datetime({ precision: 3 }),
+  subject: name,
+  attempt: z.int().optional(),
+  server: z.string().optional(),
+  body: z.record(z.string(), z.unknown()),
+});
+
+/**
+ * Checks a draft before it is hashed for ever.
+ * @throws CodedError `internal`: a draft that does not fit is a fault in the code that appends it, told without values
+ */
+export function checkDraft(draft: AuditDraft): void {
+  if (draft.subject.length === 0) throw misfit(draft.type, 'subject: nobody acted');
+  const content = Object.keys(draft.body).find((member) => contentMembers.includes(member));
+  if (content !== undefined)
+    throw misfit(draft.type, `${content}: would hold content; commit to it or leave it out`);
+  const parsed = bodies[draft.type].safeParse(draft.body);
+  if (parsed.success) return;
+  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw misfit(draft.type, faults.join('; '));
+}
+
+function misfit(type: string, what: string): CodedError {
+  return new CodedError('internal', `The audit entry ${type} does not fit the catalogue. ${what}.`, { type });
+}

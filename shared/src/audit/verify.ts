@@ -1,0 +1,128 @@
+import type { JsonValue } from '../json.ts';
+import { readCanonical } from './canonical.ts';
+import { envelopeSchema } from './catalogue.ts';
+import { entryDigest, sameBytes, toHex } from './digest.ts';
+import { openingType } from './entry.ts';
+import type { ChainedEntry } from './entry.ts';
+
+/** What can be wrong with a chain. */
+export const chainFaults = {
+  foreign: 'the entry belongs to another chain',
+  repeated: 'the place is taken already',
+  gap: 'entries before it are missing',
+  wrong_prev: 'it does not carry the digest of the entry before it',
+  wrong_digest: 'its bytes do not have its digest',
+  not_canonical: 'its bytes are not the canonical form of an entry',
+  copies_differ: 'the readable copy beside the hashed bytes says something else',
+  missing_open: 'the chain does not begin with its opening entry',
+  second_open: 'the chain is opened a second time',
+  after_close: 'the chain was closed before it',
+  wrong_count: 'the closing entry counts another number of entries',
+  missing_close: 'the chain was never closed',
+  tail_cut: 'entries at the end are missing',
+  head_differs: 'the chain ends in another digest than the one that is known',
+} as const;
+export type ChainFaultKind = keyof typeof chainFaults;
+
+/** The first broken entry of a chain and what is wrong with it. */
+export interface ChainFault {
+  readonly chain: string;
+  readonly seq: number;
+  readonly fault: ChainFaultKind;
+  readonly message: string;
+}
+
+/** What somebody outside the log knows of a chain's end. */
+export interface ExpectedEnd {
+  /** A place in the chain and its digest, from an anchor or from the chain's row. */
+  readonly head?: { readonly seq: number; readonly digest: Uint8Array };
+  /** The session has ended, so its chain must be closed. */
+  readonly closed?: boolean;
+}
+
+/** Walks one chain entry by entry in constant memory; after the first fault it stays at that fault. */
+export interface ChainVerifier {
+  push(entry: ChainedEntry): ChainFault | null;
+  finish(expected?: ExpectedEnd): ChainFault | null;
+  /** Entries found whole so far. */
+  count(): number;
+  closed(): boolean;
+}
+
+/**
+ * A verifier for one chain from its first entry.
+ *
+ * What it cannot see without an `ExpectedEnd` from outside: a cut tail of an open chain, and a chain that was
+ * rebuilt from some entry on with digests computed anew.
+ */
+export function createChainVerifier(chain: string, expected: ExpectedEnd = {}): ChainVerifier {
+  let seq = 0;
+  let digest: Uint8Array = new Uint8Array();
+  let closed = false;
+  let found: ChainFault | null = null;
+
+  const stop = (at: number, fault: ChainFaultKind, more = ''): ChainFault => {
+    const message = `${chain} entry ${at}: ${chainFaults[fault]}${more}.`;
+    found = { chain, seq: at, fault, message };
+    return found;
+  };
+
+  const push = (entry: ChainedEntry): ChainFault | null => {
+    if (found !== null) return found;
+    const place = checkPlace(entry, chain, { seq, digest, closed });
+    if (place !== null)
+      return stop(entry.seq, place, place === 'gap' ? ` (${entry.seq - seq - 1} of them)` : '');
+    const content = checkContent(entry);
+    if (content !== null) return stop(entry.seq, content);
+    if (expected.head?.seq === entry.seq && !sameBytes(expected.head.digest, entry.digest))
+      return stop(entry.seq, 'head_differs', ` (${toHex(expected.head.digest)})`);
+    seq = entry.seq;
+    digest = entry.digest;
+    closed = entry.type === 'chain.closed';
+    return null;
+  };
+
+  const finish = (end: ExpectedEnd = expected): ChainFault | null => {
+    if (found !== null) return found;
+    if (end.head !== undefined && end.head.seq > seq)
+      return stop(seq + 1, 'tail_cut', ` (it is known to reach ${end.head.seq})`);
+    if (end.head?.seq === seq && !sameBytes(end.head.digest, digest)) return stop(seq, 'head_differs');
+    if (seq === 0) return stop(1, 'missing_open');
+    return end.closed === true && !closed ? stop(seq, 'missing_close') : null;
+  };
+
+  return { push, finish, count: () => seq, closed: () => closed };
+}
+
+function checkPlace(
+  entry: ChainedEntry,
+  chain: string,
+  last: { seq: number; digest: Uint8Array; closed: boolean },
+): ChainFaultKind | null {
+  if (entry.chain !== chain) return 'foreign';
+  if (entry.seq <= last.seq) return 'repeated';
+  if (entry.seq > last.seq + 1) return last.seq === 0 ? 'missing_open' : 'gap';
+  if (last.closed) return 'after_close';
+  return sameBytes(entry.prev, last.digest) ? null : 'wrong_prev';
+}
+
+function checkContent(entry: ChainedEntry): ChainFaultKind | null {
+  // the digest first: it speaks of the bytes, whatever they say
+  if (!sameBytes(entryDigest(entry.chain, entry.seq, entry.prev, entry.body), entry.digest))
+    return 'wrong_digest';
+  const read = readCanonical(entry.body);
+  if (read === null || !read.canonical) return 'not_canonical';
+  const envelope = envelopeSchema.safeParse(read.value);
+  if (!envelope.success) return 'not_canonical';
+  const { type, at, body } = envelope.data;
+  if (type !== entry.type || at !== entry.at) return 'copies_differ';
+  if (entry.seq === 1 && type !== openingType(entry.chain)) return 'missing_open';
+  if (entry.seq > 1 && (type === openingType(entry.chain) || type === 'chain.opened')) return 'second_open';
+  if (type === 'chain.closed' && countOf(body) !== String(entry.seq)) return 'wrong_count';
+  return null;
+}
+
+function countOf(body: Record<string, unknown>): JsonValue | undefined {
+  const count = body['entries'];
+  return typeof count === 'string' ? count : undefined;
+}

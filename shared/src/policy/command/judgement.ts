@@ -1,0 +1,20 @@
+import type { CommandVerdict } from '../verdict.ts';
+
+/** One judged part of a command: the text as written, what is said about it, and why. */
+export interface Piece {
+  readonly text: string;
+  readonly verdict: CommandVerdict;
+  readonly reason: string;
+}
+
+/** The verdict on a whole command: the strictest of its pieces. */
+export interface CommandJudgement {
+  readonly verdict: CommandVerdict;
+  readonly pieces: readonly Piece[];
+}
+
+/** What an administrator said about commands: the first words of those that are free or always ask. */
+export interface CommandRules {
+  readonly free: readonly string[];
+  readonly approval: readonly string[];
+}

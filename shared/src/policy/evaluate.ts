@@ -1,0 +1,80 @@
+import { judgeCommand } from './command/judge-command.ts';
+import type { Piece } from './command/judgement.ts';
+import { flaggedPattern } from './flagged-path.ts';
+import { toolVerdict } from './policy.ts';
+import type { Policy } from './policy.ts';
+import { mostRestrictive, verdictOfCommand } from './verdict.ts';
+import type { CommandVerdict, Verdict } from './verdict.ts';
+
+/** A tool call whose arguments have passed the strict parse of the tool's schema. */
+export interface ProposedCall {
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** What the policy says about a call, with its reasons in the order in which they arose. */
+export interface Evaluation {
+  readonly verdict: Verdict;
+  /** Only for `run_command`. `refuse` and `disabled` both make the verdict `disabled`. */
+  readonly commandVerdict?: CommandVerdict;
+  readonly reasons: readonly string[];
+  readonly pieces?: readonly Piece[];
+}
+
+/**
+ * The policy as a pure function. The tool's base value comes first; what exactly is asked of the tool is judged
+ * second and can only harden it. Any failure on the way is `disabled`; nothing is thrown.
+ */
+export function evaluateToolCall(policy: Policy, call: ProposedCall): Evaluation {
+  try {
+    const base = toolVerdict(policy, call.tool);
+    const second = judgeArguments(policy, call);
+    return {
+      ...second,
+      verdict: mostRestrictive([base, second.verdict]),
+      reasons: [`the policy's value for ${call.tool} is ${base}`, ...second.reasons],
+    };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'not an error object';
+    return { verdict: 'disabled', reasons: [`the evaluation of ${call.tool} failed: ${why}`] };
+  }
+}
+
+const writingTools: readonly string[] = ['write_file', 'edit_file'];
+
+function judgeArguments(policy: Policy, call: ProposedCall): Evaluation {
+  if (call.tool === 'run_command') return judgeRun(policy, call.arguments['command']);
+  if (writingTools.includes(call.tool)) return judgeWrite(policy, call.arguments['path']);
+  return { verdict: 'allowedWithoutPermission', reasons: [] };
+}
+
+function judgeRun(policy: Policy, command: unknown): Evaluation {
+  if (typeof command !== 'string') throw new TypeError('the argument command is not a text');
+  const judgement = judgeCommand(command, { free: policy.freeCommands, approval: policy.approvalCommands });
+  return {
+    verdict: verdictOfCommand[judgement.verdict],
+    commandVerdict: judgement.verdict,
+    reasons: reasonsOf(judgement.pieces),
+    pieces: judgement.pieces,
+  };
+}
+
+function judgeWrite(policy: Policy, path: unknown): Evaluation {
+  if (typeof path !== 'string') throw new TypeError('the argument path is not a text');
+  const pattern = flaggedPattern(policy.flaggedPaths, path);
+  if (pattern === undefined) return { verdict: 'allowedWithoutPermission', reasons: [] };
+  return {
+    verdict: 'allowedWithPermission',
+    reasons: [`${path} is under dedicated control (${pattern})`],
+  };
+}
+
+/** At most this many reasons go into an approval and into the log; a script can have thousands of pieces. */
+const maxReasons = 20;
+
+function reasonsOf(pieces: readonly Piece[]): string[] {
+  const told = new Set(
+    pieces.filter((piece) => piece.verdict !== 'allow').map((piece) => `${piece.verdict}: ${piece.reason}`),
+  );
+  return [...told].slice(0, maxReasons);
+}

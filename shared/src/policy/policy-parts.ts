@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { verdictAliases, verdicts } from './verdict.ts';
+import type { Verdict, VerdictAlias } from './verdict.ts';
+
+const aliases = Object.keys(verdictAliases) as [VerdictAlias, ...VerdictAlias[]];
+
+/** A tool's value: one of the three verdicts or the terminal's name of it, stored as the verdict. */
+export const verdictSchema = z
+  .enum([...verdicts, ...aliases])
+  .transform((value): Verdict => verdictAliases[value as VerdictAlias] ?? (value as Verdict));
+
+/** Name of a built-in tool, or `server/tool` of an MCP server; a tool that is absent is asked about. */
+export const toolsSchema = z.record(
+  z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^[A-Za-z0-9_./:-]+$/, 'must be a tool name'),
+  verdictSchema,
+);
+
+const printable = /^[^\u0000-\u001f\u007f]+$/;
+
+/** The first words of a command, as in `git status`; it covers every command that begins with these words. */
+export const commandPrefixSchema = z
+  .string()
+  .max(1000)
+  .regex(printable, 'must be one line of text')
+  .refine((text) => text.trim() !== '', 'must name a command');
+
+/** Path pattern as in `.github/**`; relative to the root of the working copy, case ignored. */
+export const pathPatternSchema = z.string().min(1).max(500).regex(printable, 'must be one line of text');
+
+/** A name that is compared as a whole, such as a model id or a runtime. */
+export const nameSchema = z.string().min(1).max(200).regex(printable, 'must be one line of text');
+
+/** Bounds of a session. Minutes are working minutes; money is a decimal text in US dollars. */
+export const budgetsSchema = z.strictObject({
+  maxActions: z.int().min(1).max(100_000).default(150),
+  maxMinutes: z.int().min(1).max(10_080).default(45),
+  maxExtensions: z.int().min(0).max(1000).default(5),
+  maxTokens: z.int().min(1).optional(),
+  maxCostUsd: z
+    .string()
+    .regex(/^\d{1,9}(\.\d{1,12})?$/, 'must be a decimal text such as "2.50"')
+    .optional(),
+  maxCommands: z.int().min(1).max(1_000_000).optional(),
+});

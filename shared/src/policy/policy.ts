@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { defaultFlaggedPaths } from './flagged-paths.ts';
+import {
+  budgetsSchema,
+  commandPrefixSchema,
+  nameSchema,
+  pathPatternSchema,
+  toolsSchema,
+} from './policy-parts.ts';
+import { defaultVerdict } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
+
+/** Where a project's sessions may run. */
+export const executionRules = ['server', 'workstation', 'either'] as const;
+
+/**
+ * A project's policy, written by its administrator. Unknown members are refused: a misspelt rule that is
+ * silently ignored would loosen. Every member has a default, and the defaults ask.
+ */
+export const policySchema = z.strictObject({
+  tools: toolsSchema.default({}),
+  /** Commands that run unasked, if `run_command` itself is allowedWithoutPermission. */
+  freeCommands: z.array(commandPrefixSchema).max(2000).default([]),
+  /** Commands that ask although a free command covers them. */
+  approvalCommands: z.array(commandPrefixSchema).max(2000).default([]),
+  budgets: budgetsSchema.prefault({}),
+  commandMaxSeconds: z.int().min(1).max(86_400).default(600),
+  commandMaxOutputBytes: z
+    .int()
+    .min(1024)
+    .max(1024 * 1024 * 1024)
+    .default(10 * 1024 * 1024),
+  flaggedPaths: z
+    .array(pathPatternSchema)
+    .max(2000)
+    .default([...defaultFlaggedPaths]),
+  execution: z.enum(executionRules).default('either'),
+  /** Absent: every model and runtime that the fleet offers. */
+  models: z.array(nameSchema).min(1).max(500).optional(),
+  runtimes: z.array(nameSchema).min(1).max(50).optional(),
+  /** Whether a person's rejection lets the loop go on with a message to the model. */
+  continueAfterToolRejection: z.boolean().default(false),
+  /** Seconds that an approval may wait for its person. */
+  approvalTtlSeconds: z
+    .int()
+    .min(1)
+    .max(30 * 86_400)
+    .default(86_400),
+});
+
+/** A policy as it is evaluated: every default filled in. */
+export type Policy = z.output<typeof policySchema>;
+/** A policy as it is written. */
+export type PolicyInput = z.input<typeof policySchema>;
+
+/** The policy of a project whose administrator wrote nothing. */
+export function defaultPolicy(): Policy {
+  return policySchema.parse({});
+}
+
+/** The base value of a tool, before its arguments are looked at. */
+export function toolVerdict(policy: Policy, tool: string): Verdict {
+  return Object.hasOwn(policy.tools, tool) ? (policy.tools[tool] ?? defaultVerdict) : defaultVerdict;
+}
