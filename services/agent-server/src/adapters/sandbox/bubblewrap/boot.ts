@@ -13,7 +13,7 @@ import type { Launched } from './launch.ts';
 import { killRemains, markProcess, removeRemains, saveMark } from './leftover.ts';
 import type { Remains } from './leftover.ts';
 import { commandUid, sandboxIdMap, supervisorUid } from './users.ts';
-import { sharedMemoryBytes, wallArguments } from './walls.ts';
+import { sharedMemoryBytes, supervisorFolderBytes, wallArguments } from './walls.ts';
 import type { Workplace } from './workplace.ts';
 
 /** 50 boots at once took 1.7 s on two cores; a machine under load may need a multiple. */
@@ -53,7 +53,7 @@ export async function bootSandbox(
   profile: SandboxProfile,
   clock: Clock,
 ): Promise<Sandbox> {
-  checkProfile(profile, sharedMemoryBytes);
+  checkProfile(profile, sharedMemoryBytes + supervisorFolderBytes);
   const folder = sandboxFolder(place.sandboxes, id);
   const user = commandUserOf(place);
   let remains: Remains = { id, folder, cgroup: null, init: null };
@@ -99,6 +99,7 @@ function launchSupervisor(
   const walls = wallArguments({
     etcFolder: place.etcFolder,
     tmpBytes: profile.tmpBytes,
+    supervisorFolder: insidePaths.privateFolder,
     mounts: [
       { source: files.node, target: insidePaths.node, readOnly: true },
       { source: files.supervisor, target: insidePaths.supervisor, readOnly: true },

@@ -7,10 +7,15 @@ export interface Walls {
   readonly etcFolder: string;
   readonly tmpBytes: number;
   readonly mounts: readonly SandboxMount[];
+  /** A small folder that only the sandbox' uid 0 may enter. */
+  readonly supervisorFolder?: string;
 }
 
 /** /dev/shm is charged to the memory bound and outlives a kill, so it stays small. */
 export const sharedMemoryBytes = 16 * 1024 * 1024;
+
+/** The supervisor's own tmpfs: pipes, and the standard input of running commands (16 MiB at most for one). */
+export const supervisorFolderBytes = 24 * 1024 * 1024;
 
 /** /bin, /lib, … are links into /usr on merged hosts and folders on others. */
 function rootEntry(path: string): string[] {
@@ -29,8 +34,10 @@ function rootEntry(path: string): string[] {
  * covers /proc/sys and its kin itself where they could be written.
  */
 export function wallArguments(walls: Walls): string[] {
-  const tmpfs = (path: string, bytes: number): string[] => [
-    ...words`--perms 1777 --size`,
+  const tmpfs = (path: string, bytes: number, mode = '1777'): string[] => [
+    '--perms',
+    mode,
+    '--size',
     String(bytes),
     '--tmpfs',
     path,
@@ -46,7 +53,12 @@ export function wallArguments(walls: Walls): string[] {
     [...words`--dev /dev`, ...tmpfs('/dev/shm', sharedMemoryBytes), ...words`--remount-ro /dev`],
     tmpfs('/tmp', walls.tmpBytes),
     words`--perms 0755 --dir /home --perms 0755 --dir /run --perms 0755 --dir /var --symlink /tmp /var/tmp`,
-    walls.mounts.flatMap(({ source, target, readOnly }) => [readOnly ? '--ro-bind' : '--bind', source, target]),
+    walls.supervisorFolder === undefined ? [] : tmpfs(walls.supervisorFolder, supervisorFolderBytes, '0700'),
+    walls.mounts.flatMap(({ source, target, readOnly }) => [
+      readOnly ? '--ro-bind' : '--bind',
+      source,
+      target,
+    ]),
     words`--remount-ro /`,
   ].flat();
 }
