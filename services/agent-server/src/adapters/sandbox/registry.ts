@@ -1,6 +1,7 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { SandboxDriver, SandboxDriverName } from '../../application/ports/sandbox-driver.ts';
 import { createBubblewrapDriver } from './bubblewrap/driver.ts';
+import { createDockerDriver } from './docker/driver.ts';
 
 /** What every driver is made of. */
 export interface SandboxDriverOptions {
@@ -15,5 +16,5 @@ export const sandboxDrivers: Readonly<
   Record<SandboxDriverName, (options: SandboxDriverOptions) => SandboxDriver>
 > = {
   bubblewrap: createBubblewrapDriver,
-  docker: createBubblewrapDriver,
+  docker: createDockerDriver,
 };

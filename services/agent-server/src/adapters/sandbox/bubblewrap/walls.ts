@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import type { SandboxMount } from '../../../application/ports/sandbox-driver.ts';
+import { sharedMemoryBytes, supervisorFolderBytes } from '../profile.ts';
 
 /** What the walls of one sandbox depend on. Sizes in bytes. */
 export interface Walls {
@@ -10,12 +11,6 @@ export interface Walls {
   /** A small folder that only the sandbox' uid 0 may enter. */
   readonly supervisorFolder?: string;
 }
-
-/** /dev/shm is charged to the memory bound and outlives a kill, so it stays small. */
-export const sharedMemoryBytes = 16 * 1024 * 1024;
-
-/** The supervisor's own tmpfs: pipes, and the standard input of running commands (16 MiB at most for one). */
-export const supervisorFolderBytes = 24 * 1024 * 1024;
 
 /** /bin, /lib, … are links into /usr on merged hosts and folders on others. */
 function rootEntry(path: string): string[] {
