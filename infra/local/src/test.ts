@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import pc from 'picocolors';
+import { colours } from './colours.ts';
 import { projectRoot } from './project-root.ts';
 import { runMain } from './run-main.ts';
 import { runTests } from './testing/run-tests.ts';
@@ -75,8 +75,10 @@ async function runSet(name: string, run: TestRun): Promise<TestOutcome[]> {
   }
   const failed = outcomes.some(({ outcome }) => outcome === 'failed');
   const seconds = ((performance.now() - from) / 1000).toFixed(1);
-  say(`${failed ? pc.red('failed') : pc.green('passed')} ${name} (${outcomes.length} tests, ${seconds} s)`);
-  if (failed && end.output !== '') say(pc.dim(end.output.trimEnd().replaceAll(/^/gm, '  | ')));
+  say(
+    `${failed ? colours.red('failed') : colours.green('passed')} ${name} (${outcomes.length} tests, ${seconds} s)`,
+  );
+  if (failed && end.output !== '') say(colours.dim(end.output.trimEnd().replaceAll(/^/gm, '  | ')));
   return outcomes;
 }
 
@@ -102,16 +104,16 @@ function unexplainedEnd(
 }
 
 function showFailure(test: TestOutcome): void {
-  say(`${pc.red('failed')} ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')}`);
+  say(`${colours.red('failed')} ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')}`);
   if (test.error !== undefined) say(test.error.replaceAll(/^/gm, '  '));
 }
 
 function showEnd(tally: Tally): void {
   for (const test of tally.skipped)
     say(
-      `${pc.yellow('skipped')} ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')} (${test.reason})`,
+      `${colours.yellow('skipped')} ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')} (${test.reason})`,
     );
-  if (tally.failed.length > 0) say(pc.red('failed:'));
+  if (tally.failed.length > 0) say(colours.red('failed:'));
   for (const test of tally.failed) say(`  ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')}`);
   say(closingLine(tally.passed, tally.failed.length, tally.skipped.length));
 }

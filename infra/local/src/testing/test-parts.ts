@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pc from 'picocolors';
+import { colours } from '../colours.ts';
 import { readLocalConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
 import { programs, requirePrograms } from '../packages.ts';
 import { openPortBook } from '../port-book.ts';
+import { openRootFolder } from '../passable-folder.ts';
 import { projectRoot } from '../project-root.ts';
 import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
@@ -27,6 +28,7 @@ export async function bringUpTestParts(
 ): Promise<Environment> {
   const { setpriv, redis, bubblewrap, git, zstd, tar } = programs;
   requirePrograms([setpriv, redis, bubblewrap, git, zstd, tar], say);
+  openRootFolder(say);
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
   unwinding.add(() => rmSync(folder, { recursive: true, force: true }));
   const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);
@@ -45,7 +47,7 @@ async function bringUpEngine(unwinding: Unwinding, say: (line: string) => void):
   const data = openDataFolder(process.env, projectRoot);
   const engine = await findDockerEngine(data, process.env, say);
   if ('missing' in engine) {
-    say(pc.yellow(`no container engine: ${engine.missing}`));
+    say(colours.yellow(`no container engine: ${engine.missing}`));
     return {};
   }
   unwinding.add(engine.stop);
