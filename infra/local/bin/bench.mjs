@@ -1,3 +1,3 @@
 import { launch } from './launch.mjs';
 
-launch('bench');
+launch('load-tests/src/bench.ts');

@@ -1,3 +1,3 @@
 import { launch } from './launch.mjs';
 
-launch('gate');
+launch('infra/local/src/gate.ts');

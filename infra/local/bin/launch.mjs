@@ -7,17 +7,21 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const projectRoot = join(dirname(fileURLToPath(import.meta.url)), '../../..');
+const launchedAt = String(Date.now());
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Runs `infra/local/src/<name>.ts` under Node 24 with this process' arguments; ends with its exit code. */
-export function launch(name) {
+/**
+ * Runs a TypeScript file of the project under Node 24 with this process' arguments; ends with its exit code.
+ * @param {string} script from the project root
+ */
+export function launch(script) {
   const major = Number(process.versions.node.split('.')[0]);
   if (major < 20) fail(`Node 20 or newer is needed, and this is ${process.version}. Install a newer Node.`);
   installWhenChanged();
   const node = join(projectRoot, `node_modules/node-${process.platform}-${process.arch}/bin/node`);
   if (!existsSync(node))
     fail(`node_modules has no Node 24 for ${process.platform}-${process.arch}. Use Linux on x64 or arm64.`);
-  handOver(node, [join(projectRoot, `infra/local/src/${name}.ts`), ...process.argv.slice(2)]);
+  handOver(node, [join(projectRoot, script), ...process.argv.slice(2)]);
 }
 
 /** `npm ci` when node_modules is not what package-lock.json says. */
@@ -52,7 +56,8 @@ function handOver(node, args) {
   const [command, ...rest] = [...deathSignal, node, ...args];
   // npm puts its programs first in the path; started without npm we do
   const path = `${join(projectRoot, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}`;
-  const child = spawn(command, rest, { stdio: 'inherit', env: { ...process.env, PATH: path } });
+  const env = { ...process.env, PATH: path, LEMNISCATE_LAUNCHED_AT: launchedAt };
+  const child = spawn(command, rest, { stdio: 'inherit', env });
   const forward = (signal) => child.kill(signal);
   for (const signal of stopSignals) process.on(signal, forward);
   stopWithNpm(() => child.kill('SIGTERM'));

@@ -1,3 +1,3 @@
 import { launch } from './launch.mjs';
 
-launch('start');
+launch('infra/local/src/start.ts');

@@ -1,3 +1,3 @@
 import { launch } from './launch.mjs';
 
-launch('test');
+launch('infra/local/src/test.ts');

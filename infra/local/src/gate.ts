@@ -1,4 +1,4 @@
-import pc from 'picocolors';
+import { colours } from './colours.ts';
 import { checks, runCheck } from './gate/checks.ts';
 import type { CheckEnd } from './gate/checks.ts';
 import { projectRoot } from './project-root.ts';
@@ -26,7 +26,7 @@ await runMain(async (stopped) => {
 
 function show(end: CheckEnd): void {
   console.log(
-    `${end.passed ? pc.green('passed') : pc.red('failed')} ${end.check.name} (${end.durationMs} ms)`,
+    `${end.passed ? colours.green('passed') : colours.red('failed')} ${end.check.name} (${end.durationMs} ms)`,
   );
   if (!end.passed) console.log(end.output.trim());
 }

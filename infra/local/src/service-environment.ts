@@ -67,7 +67,7 @@ export function agentServerEnvironment(
   own: { readonly certificate: CertificateFiles; readonly port: number; readonly stateFolder: string },
 ): ServiceEnvironment {
   return {
-    ...taken(wiring.environment, commonNames),
+    ...taken(wiring.environment, [...commonNames, 'DOCKER_HOST']),
     LEMNISCATE_SERVER_PORT: String(own.port),
     LEMNISCATE_DISPATCHER_URL: wiring.internalUrl,
     ...tlsVariables(wiring, own.certificate),

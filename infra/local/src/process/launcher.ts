@@ -1,5 +1,4 @@
-import { statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { liesInClosedFolder } from './closed-folder.ts';
 import type { UnprivilegedUser } from './unprivileged-user.ts';
 
 /** How a program is put under `setpriv`. */
@@ -27,12 +26,4 @@ export function launcherArguments(launch: Launch): string[] {
     ? ['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--securebits=+no_setuid_fixup']
     : [];
   return [...death, ...identity, ...passage, '--'];
-}
-
-/** Whether a folder on the way to `path` lets only its owner through, as /root does. */
-function liesInClosedFolder(path: string): boolean {
-  for (let folder = dirname(path); ; folder = dirname(folder)) {
-    if ((statSync(folder).mode & 0o001) === 0) return true;
-    if (folder === dirname(folder)) return false;
-  }
 }

@@ -8,12 +8,12 @@ export interface RotatingLog {
   close(): void;
 }
 
-const maxBytes = 8 * 1024 * 1024;
+const defaultMaxBytes = 8 * 1024 * 1024;
 const keptLines = 20;
 const maxLine = 2_000;
 
-/** Opens a log for appending. At 8 MiB the file becomes FILE.1 (the one before is dropped) and a new one begins. */
-export function openRotatingLog(file: string): RotatingLog {
+/** Opens a log for appending. At `maxBytes` (8 MiB) the file becomes FILE.1 (the one before is dropped) and a new one begins. */
+export function openRotatingLog(file: string, maxBytes = defaultMaxBytes): RotatingLog {
   const open = () => openSync(file, 'a', 0o600);
   let descriptor = open();
   let size = fstatSync(descriptor).size;

@@ -2,19 +2,16 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { testEventSchema } from './test-event.ts';
-import type { TestEvent } from './test-event.ts';
+import { signalGroup } from '../process/leftovers.ts';
+import { testOutcomeSchema } from './test-outcome.ts';
+import type { TestOutcome } from './test-outcome.ts';
 
-/** How a set of test files is run. */
+/** How test files are run: all that are given, in one process. */
 export interface TestRun {
   readonly files: readonly string[];
-  /** `none`: all in one process; `process`: each file in its own. */
-  readonly isolation: 'none' | 'process';
-  /** Files at a time, where each has its process. */
-  readonly concurrency: number;
   /** How long one test may take, in milliseconds. */
   readonly testTimeoutMs: number;
-  /** How long all of them may take, in milliseconds. */
+  /** How long the process may take, in milliseconds: a handle that a test left open keeps it running. */
   readonly wholeTimeoutMs: number;
   /** Ends the run when it aborts. */
   readonly stopped: AbortSignal;
@@ -22,59 +19,68 @@ export interface TestRun {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** How the runner's process ended. */
+/** How the process ended. */
 export interface TestRunEnd {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly timedOut: boolean;
+  /** The last of what the tests printed. */
+  readonly output: string;
 }
 
-/** Runs test files with Node's own runner in a child process and hands over each event as it comes. */
-export async function runTests(run: TestRun, onEvent: (event: TestEvent) => void): Promise<TestRunEnd> {
-  const isolation =
-    run.isolation === 'none'
-      ? ['--test-isolation=none']
-      : ['--test-isolation=process', `--test-concurrency=${run.concurrency}`];
+const keptOutput = 20_000;
+
+/**
+ * Runs test files with Node's own runner in a child process and hands over each outcome as it comes. Node's process
+ * isolation is not used: a file that does not end there holds up the whole run, and no option bounds it.
+ */
+export async function runTests(run: TestRun, onOutcome: (outcome: TestOutcome) => void): Promise<TestRunEnd> {
   const child = spawn(
     process.execPath,
     [
       '--test',
-      ...isolation,
+      '--test-isolation=none',
       `--test-timeout=${run.testTimeoutMs}`,
-      `--test-reporter=${join(import.meta.dirname, 'event-reporter.ts')}`,
-      // a descriptor of its own: what tests print must not be taken for events
-      '--test-reporter-destination=/dev/fd/3',
+      `--test-reporter=${join(import.meta.dirname, 'outcome-reporter.ts')}`,
+      '--test-reporter-destination=stdout',
       ...run.files,
     ],
-    // a group of its own, so that what tests leave behind can be ended with it
-    { cwd: run.cwd, env: run.env, stdio: ['ignore', 2, 2, 'pipe'], detached: true },
+    // a group of its own, so that what tests leave behind is ended with it
+    { cwd: run.cwd, env: run.env, stdio: ['ignore', 'pipe', 'pipe', 'pipe'], detached: true },
   );
-  let timedOut = false;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      output = (output + chunk).slice(-keptOutput);
+    });
   const endGroup = () => {
-    if (child.pid === undefined) return;
-    try {
-      process.kill(-child.pid, 'SIGKILL');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
   };
+  let timedOut = false;
   const deadline = setTimeout(() => {
     timedOut = true;
     endGroup();
   }, run.wholeTimeoutMs);
   run.stopped.addEventListener('abort', endGroup);
-  const closed = new Promise<Omit<TestRunEnd, 'timedOut'>>((settle, fail) => {
+  const exited = new Promise<Pick<TestRunEnd, 'exitCode' | 'signal'>>((settle, fail) => {
     child.once('error', fail);
-    child.once('exit', (exitCode, signal) => settle({ exitCode, signal }));
+    child.once('exit', (exitCode, signal) => {
+      // what it left behind in its group would hold the pipes open
+      endGroup();
+      settle({ exitCode, signal });
+    });
   });
-  const reading = (async () => {
-    for await (const line of createInterface({ input: child.stdio[3] as Readable }))
-      onEvent(testEventSchema.parse(JSON.parse(line)));
-  })();
-  const end = await closed;
-  endGroup();
-  await reading;
-  clearTimeout(deadline);
-  run.stopped.removeEventListener('abort', endGroup);
-  return { ...end, timedOut };
+  try {
+    const [end] = await Promise.all([exited, readOutcomes(child.stdio[3] as Readable, onOutcome)]);
+    return { ...end, timedOut, output };
+  } finally {
+    endGroup();
+    clearTimeout(deadline);
+    run.stopped.removeEventListener('abort', endGroup);
+  }
+}
+
+async function readOutcomes(from: Readable, onOutcome: (outcome: TestOutcome) => void): Promise<void> {
+  for await (const line of createInterface({ input: from }))
+    onOutcome(testOutcomeSchema.parse(JSON.parse(line)));
 }

@@ -1,4 +1,4 @@
-import type { TestEvent, TestOutcome } from './test-event.ts';
+import type { TestOutcome } from './test-outcome.ts';
 
 /** What a run has come to. */
 export interface Tally {
@@ -9,16 +9,15 @@ export interface Tally {
 
 export const emptyTally: Tally = { passed: 0, failed: [], skipped: [] };
 
-/** Counts one event in. */
-export function countIn(tally: Tally, event: TestEvent): Tally {
-  if (event.kind !== 'test') return tally;
-  switch (event.outcome) {
+/** Counts one outcome in. */
+export function countIn(tally: Tally, test: TestOutcome): Tally {
+  switch (test.outcome) {
     case 'passed':
       return { ...tally, passed: tally.passed + 1 };
     case 'failed':
-      return { ...tally, failed: [...tally.failed, event] };
+      return { ...tally, failed: [...tally.failed, test] };
     case 'skipped':
-      return { ...tally, skipped: [...tally.skipped, event] };
+      return { ...tally, skipped: [...tally.skipped, test] };
   }
 }
 
