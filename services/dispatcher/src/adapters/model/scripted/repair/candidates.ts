@@ -1,5 +1,5 @@
 import { fullAncestor } from 'acorn-walk';
-import { readEvidence } from './evidence.ts';
+import { evidenceWeights, readEvidence } from './evidence.ts';
 import type { Evidence } from './evidence.ts';
 import { heatOf } from './heat.ts';
 import { mutationClasses } from './mutations.ts';
@@ -17,8 +17,6 @@ export interface Candidate {
   readonly score: number;
 }
 
-// A class that likes the kind of the difference goes before one that does not, whatever their costs.
-const likedBonus = 1.5;
 // A step away from the failing test weighs more than any difference between classes within one function.
 const heatWeight = 2.5;
 
@@ -70,6 +68,11 @@ function propertyNames(sources: readonly SourceFile[], tests: readonly SourceFil
   return [...counts].sort((left, right) => right[1] - left[1]).map(([name]) => name);
 }
 
+function gainOf(mutation: Mutation, evidence: Evidence): number {
+  const seen = mutation.likes.filter((kind) => evidence.kinds.has(kind));
+  return Math.max(0, ...seen.map((kind) => evidenceWeights[kind]));
+}
+
 function mutationsOf(
   source: SourceFile,
   evidence: Evidence,
@@ -99,8 +102,7 @@ export function findCandidates(
   const names = propertyNames(sources, tests);
   const scored = sources.flatMap((source) =>
     mutationsOf(source, evidence, names).map(({ mutation, what }) => {
-      const liked = mutation.likes.some((kind) => evidence.kinds.has(kind));
-      const score = heat(source, mutation.start) * heatWeight + mutation.cost - (liked ? likedBonus : 0);
+      const score = heat(source, mutation.start) * heatWeight + mutation.cost - gainOf(mutation, evidence);
       return toCandidate(source, mutation, what, score);
     }),
   );

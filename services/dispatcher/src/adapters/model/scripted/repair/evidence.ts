@@ -9,7 +9,26 @@ export type EvidenceKind =
   | 'length'
   | 'missing_value'
   | 'thrown'
-  | 'not_thrown';
+  | 'not_thrown'
+  // finer than the kinds above, and therefore worth more
+  | 'case'
+  | 'whitespace'
+  | 'off_by_one';
+
+/** How much a class gains whose kind is seen: a finer kind says more about the fault. */
+export const evidenceWeights: Readonly<Record<EvidenceKind, number>> = {
+  boolean: 1.5,
+  number: 1.5,
+  string: 1.5,
+  order: 1.5,
+  length: 1.5,
+  missing_value: 1.5,
+  thrown: 1.5,
+  not_thrown: 1.5,
+  case: 2.5,
+  whitespace: 2.5,
+  off_by_one: 2,
+};
 
 /** A value that should have been another. */
 export interface LeafPair {
@@ -32,8 +51,8 @@ export interface Evidence {
 function pairsOf(failure: TestFailure): LeafPair[] {
   if (failure.expected.length !== failure.actual.length) return [];
   return failure.expected
-    .map((expected, index) => ({ expected, actual: failure.actual[index] ?? null }))
-    .filter((pair) => pair.expected !== pair.actual);
+    .map((expected, index) => ({ expected, actual: failure.actual[index] }))
+    .filter((pair) => !Object.is(pair.expected, pair.actual));
 }
 
 /** The middles that differ once the common beginning and end are taken away, also word by word. */
@@ -64,19 +83,38 @@ export function fragmentsOf(expected: string, actual: string): Fragment[] {
   return [whole, ...changed];
 }
 
+const digits = /^[\d.]+$/;
+
+function kindsOfPair({ expected, actual }: LeafPair): EvidenceKind[] {
+  if (actual == null || expected == null || Number.isNaN(actual)) return ['missing_value'];
+  if (typeof expected === 'boolean' || typeof actual === 'boolean') return ['boolean'];
+  if (typeof expected === 'number' && typeof actual === 'number') {
+    return Math.abs(expected - actual) === 1 ? ['number', 'off_by_one'] : ['number'];
+  }
+  const [wanted, given] = [String(expected), String(actual)];
+  const middle = fragmentsOf(wanted, given)[0];
+  return [
+    'string',
+    ...(Math.abs(wanted.length - given.length) === 1 ? (['off_by_one'] as const) : []),
+    ...(wanted.toLowerCase() === given.toLowerCase() ? (['case'] as const) : []),
+    ...(wanted.trim() === given.trim() ? (['whitespace'] as const) : []),
+    // A printed number that differs is a fault of arithmetic, not of text.
+    ...(digits.test(middle?.expected ?? '') && digits.test(middle?.actual ?? '')
+      ? (['number'] as const)
+      : []),
+  ];
+}
+
 function kindsOf(failure: TestFailure, pairs: readonly LeafPair[]): EvidenceKind[] {
   if (failure.operator === 'throws' || failure.operator === 'rejects') return ['not_thrown'];
   if (failure.operator === '' || /^(doesNot|ifError)/.test(failure.operator)) return ['thrown'];
   if (failure.operator === '==') return ['boolean'];
   if (failure.operator === 'match' || failure.operator === 'doesNotMatch') return ['string'];
   const sorted = (leaves: readonly Leaf[]): string => leaves.map(String).sort().join('\n');
-  if (failure.expected.length !== failure.actual.length) return ['length'];
+  const surplus = failure.expected.length - failure.actual.length;
+  if (surplus !== 0) return Math.abs(surplus) === 1 ? ['length', 'off_by_one'] : ['length'];
   if (pairs.length > 1 && sorted(failure.expected) === sorted(failure.actual)) return ['order'];
-  return pairs.map(({ expected, actual }): EvidenceKind => {
-    if (actual === null || expected === null) return 'missing_value';
-    if (typeof expected === 'boolean') return 'boolean';
-    return typeof expected === 'number' ? 'number' : 'string';
-  });
+  return pairs.flatMap(kindsOfPair);
 }
 
 /** Draws what the failures show together. */

@@ -68,8 +68,15 @@ export const wrongBound: MutationClass = (site) => {
     return [];
   const original = textOf(site, node);
   return [
-    replaceNode(node, `${original} - 1`, 2.25, ['length', 'string', 'number', 'missing_value', 'thrown']),
-    replaceNode(node, `${original} + 1`, 2.25, ['length', 'string', 'number', 'missing_value']),
+    replaceNode(node, `${original} - 1`, 2.25, [
+      'off_by_one',
+      'length',
+      'string',
+      'number',
+      'missing_value',
+      'thrown',
+    ]),
+    replaceNode(node, `${original} + 1`, 2.25, ['off_by_one', 'length', 'string', 'number', 'missing_value']),
   ];
 };
 
@@ -78,7 +85,30 @@ export const extraOffset: MutationClass = (site) => {
   const { node } = site;
   if (node.type !== 'BinaryExpression' || !['+', '-'].includes(node.operator)) return [];
   if (node.right.type !== 'Literal' || typeof node.right.value !== 'number') return [];
-  return [replaceNode(node, textOf(site, node.left), 2, ['number', 'length', 'missing_value', 'string'])];
+  return [
+    replaceNode(node, textOf(site, node.left), 2, [
+      'off_by_one',
+      'number',
+      'length',
+      'missing_value',
+      'string',
+    ]),
+  ];
+};
+
+/** A result that is one off: `n` → `n + 1`, only where expected and actual say so. */
+export const missingOffset: MutationClass = (site) => {
+  const results = resultsOf(site.node).filter((result) => result.type !== 'Literal');
+  const steps = new Set(
+    site.evidence.pairs.flatMap(({ expected, actual }) =>
+      typeof expected === 'number' && typeof actual === 'number' && Math.abs(expected - actual) === 1
+        ? [expected > actual ? '+ 1' : '- 1']
+        : [],
+    ),
+  );
+  return results.flatMap((result) =>
+    [...steps].map((step) => replaceNode(result, `${textOf(site, result)} ${step}`, 1.5, ['off_by_one'])),
+  );
 };
 
 /** `item.price` where `item.quantity` was meant. */
@@ -92,7 +122,7 @@ export const wrongProperty: MutationClass = (site) => {
     .filter((name) => name !== property.name)
     .slice(0, 8)
     .map((name) =>
-      replaceNode(property, name, 2.75, ['number', 'string', 'missing_value', 'order', 'boolean', 'thrown']),
+      replaceNode(property, name, 3.25, ['number', 'string', 'missing_value', 'order', 'boolean', 'thrown']),
     );
 };
 
@@ -130,16 +160,15 @@ function missingCalls(site: MutationSite): string[] {
     .map(({ call }) => call);
 }
 
+function resultsOf(node: AnyNode): AnyNode[] {
+  if (node.type === 'ReturnStatement' && node.argument != null) return [node.argument];
+  return node.type === 'ArrowFunctionExpression' && node.expression ? [node.body] : [];
+}
+
 /** A call that is missing at a result (`.trim()`), or one without arguments too many. */
 export const missingCall: MutationClass = (site) => {
   const { node } = site;
-  const results: AnyNode[] =
-    node.type === 'ReturnStatement' && node.argument != null
-      ? [node.argument]
-      : node.type === 'ArrowFunctionExpression' && node.expression
-        ? [node.body]
-        : [];
-  const added = results.flatMap((result): Mutation[] =>
+  const added = resultsOf(node).flatMap((result): Mutation[] =>
     missingCalls(site).map((call) => replaceNode(result, `${textOf(site, result)}${call}`, 1.5, ['string'])),
   );
   const extra =

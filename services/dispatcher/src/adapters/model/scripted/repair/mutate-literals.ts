@@ -10,6 +10,9 @@ export const wrongBoolean: MutationClass = ({ node }) =>
 
 // Decimal noise of float division must not become a constant in somebody's source.
 const tidy = (value: number): number => Number(value.toPrecision(10));
+// Powers of ten are scales (percent, cents, milliseconds), and a scale is mistaken by a power.
+const isScale = (value: number): boolean =>
+  value > 1 ? Number.isInteger(Math.log10(value)) : value > 0 && value < 1;
 const isPlain = (value: number): boolean =>
   Number.isFinite(value) && value >= 0 && String(value).length <= 10 && !String(value).includes('e');
 
@@ -32,8 +35,10 @@ export const wrongNumber: MutationClass = (site) => {
     ...derivedNumbers(value, site).map((proposal) => ({ proposal: tidy(proposal), cost: 1.75 })),
     { proposal: value - 1, cost: 2.25 },
     { proposal: value + 1, cost: 2.25 },
-    { proposal: tidy(value * 10), cost: 3 },
-    { proposal: tidy(value / 10), cost: 3 },
+    ...(isScale(value) ? [value * 10, value / 10] : []).map((proposal) => ({
+      proposal: tidy(proposal),
+      cost: 2.25,
+    })),
   ];
   const best = new Map<number, number>();
   for (const { proposal, cost } of proposals) {
@@ -41,6 +46,7 @@ export const wrongNumber: MutationClass = (site) => {
   }
   return [...best].map(([proposal, cost]) =>
     replaceNode(node, String(proposal), cost, [
+      'off_by_one',
       'number',
       'length',
       'boolean',
@@ -57,13 +63,24 @@ function quoteLike(original: string, value: string): string {
   return `${quote}${escaped.replaceAll(quote, `\\${quote}`)}${quote}`;
 }
 
+// Separators that are often taken for each other.
+const separatorSwaps: readonly (readonly string[])[] = [
+  ['', ' '],
+  ['-', '_'],
+  [',', ', ', ';'],
+  ['.', ','],
+  ['/', '-'],
+  ['\n', ' ', ''],
+  [':', '-'],
+];
+
 function repairText(text: string, site: MutationSite): { text: string; cost: number }[] {
   const wholes = site.evidence.pairs.flatMap(({ expected, actual }) =>
-    actual === text && typeof expected === 'string' ? [{ text: expected, cost: 0.75 }] : [],
+    actual === text && typeof expected === 'string' ? [{ text: expected, cost: 0 }] : [],
   );
   const parts = site.evidence.fragments.flatMap(({ expected, actual }) => {
-    if (actual === '') return text === '' ? [{ text: expected, cost: 1.25 }] : [];
-    return text.includes(actual) ? [{ text: text.replace(actual, () => expected), cost: 1 }] : [];
+    if (actual === '') return text === '' ? [{ text: expected, cost: 0.75 }] : [];
+    return text.includes(actual) ? [{ text: text.replace(actual, () => expected), cost: 0.5 }] : [];
   });
   // A part that is too much or missing at the border of a literal: 'ab' printed where 'a, b' was expected.
   const grown = site.evidence.fragments.flatMap(({ expected, actual }) =>
@@ -74,7 +91,10 @@ function repairText(text: string, site: MutationSite): { text: string; cost: num
         ]
       : [],
   );
-  return [...wholes, ...parts, ...grown].filter((proposal) => proposal.text !== text);
+  const swapped = separatorSwaps
+    .filter((group) => group.includes(text))
+    .flatMap((group) => group.map((other) => ({ text: other, cost: 2.5 })));
+  return [...wholes, ...parts, ...grown, ...swapped].filter((proposal) => proposal.text !== text);
 }
 
 /** A wrong text: the fragment that differs, found in a literal or a template. */
@@ -88,7 +108,7 @@ export const wrongString: MutationClass = (site) => {
   if (node.type !== 'Literal' || typeof node.value !== 'string' || isImport(parentOf(site))) return [];
   const original = textOf(site, node);
   return repairText(node.value, site).map(({ text, cost }) =>
-    replaceNode(node, quoteLike(original, text), cost, ['string']),
+    replaceNode(node, quoteLike(original, text), cost, ['string', 'length']),
   );
 };
 

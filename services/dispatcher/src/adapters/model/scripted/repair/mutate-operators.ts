@@ -1,6 +1,8 @@
+import type { AnyNode } from 'acorn';
+import type { EvidenceKind } from './evidence.ts';
 import { replaceNode, swapNodes, textOf } from './mutation.ts';
 import type { Mutation, MutationClass, MutationSite } from './mutation.ts';
-import { alternativesOf, assignmentSwaps, operatorSwaps } from './swap-table.ts';
+import { alternativesOf, anyKind, assignmentSwaps, operatorSwaps } from './swap-table.ts';
 import type { SwapGroup } from './swap-table.ts';
 
 const notCommutative = new Set(['-', '/', '%', '<', '>', '<=', '>=', '**']);
@@ -40,26 +42,41 @@ export const swappedOperands: MutationClass = (site) => {
   return [swapNodes(site, node.left, node.right, 2, ['order', 'number', 'boolean'])];
 };
 
+const negatable = new Set(['Identifier', 'MemberExpression', 'CallExpression']);
+
+interface Condition {
+  readonly condition: AnyNode;
+  readonly cost: number;
+  readonly likes: readonly EvidenceKind[];
+}
+
+const truth: readonly EvidenceKind[] = ['boolean', 'not_thrown', 'length'];
+
+/** Where a truth value stands, and what a missing negation there costs. */
+function conditionsOf(node: AnyNode): Condition[] {
+  if (node.type === 'IfStatement' || node.type === 'ConditionalExpression') {
+    return [{ condition: node.test, cost: 2, likes: anyKind }];
+  }
+  if (node.type === 'LogicalExpression') {
+    return [node.left, node.right].map((condition) => ({ condition, cost: 2, likes: anyKind }));
+  }
+  if (node.type === 'ReturnStatement' && node.argument != null) {
+    return [{ condition: node.argument, cost: 2.5, likes: truth }];
+  }
+  return node.type === 'ArrowFunctionExpression' && node.expression
+    ? [{ condition: node.body, cost: 2.5, likes: truth }]
+    : [];
+}
+
 /** A negation too many or one that is missing. */
 export const wrongNegation: MutationClass = (site) => {
   const { node } = site;
   if (node.type === 'UnaryExpression' && (node.operator === '!' || node.operator === '-')) {
-    return [
-      replaceNode(node, textOf(site, node.argument), 1.5, ['boolean', 'number', 'not_thrown', 'length']),
-    ];
+    return [replaceNode(node, textOf(site, node.argument), 1.5, anyKind)];
   }
-  const condition =
-    node.type === 'IfStatement' || node.type === 'ConditionalExpression'
-      ? node.test
-      : node.type === 'ReturnStatement' || (node.type === 'ArrowFunctionExpression' && node.expression)
-        ? node.type === 'ReturnStatement'
-          ? node.argument
-          : node.body
-        : undefined;
-  const negatable = new Set(['Identifier', 'MemberExpression', 'CallExpression']);
-  if (condition == null || !negatable.has(condition.type)) return [];
-  const cost = node.type === 'ReturnStatement' || node.type === 'ArrowFunctionExpression' ? 2.5 : 2;
-  return [replaceNode(condition, `!${textOf(site, condition)}`, cost, ['boolean', 'not_thrown', 'length'])];
+  return conditionsOf(node)
+    .filter(({ condition }) => negatable.has(condition.type))
+    .map(({ condition, cost, likes }) => replaceNode(condition, `!${textOf(site, condition)}`, cost, likes));
 };
 
 /** `i++` ↔ `i--`. */

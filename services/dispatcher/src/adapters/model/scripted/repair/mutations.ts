@@ -1,6 +1,7 @@
 import {
   extraOffset,
   missingCall,
+  missingOffset,
   swappedArguments,
   wrongBound,
   wrongMethod,
@@ -33,6 +34,7 @@ export const mutationClasses: Readonly<Record<string, MutationClass>> = {
   'swapped arguments': swappedArguments,
   'wrong bound': wrongBound,
   'wrong offset': extraOffset,
+  'missing offset': missingOffset,
   'wrong property': wrongProperty,
   'wrong variable': wrongVariable,
   'missing or extra call': missingCall,

@@ -25,6 +25,8 @@ export interface SourceFile {
   readonly imports: readonly string[];
   /** Calls such as `test('name', …)` with the names mentioned inside. */
   readonly tests: readonly { readonly name: string; readonly mentions: ReadonlySet<string> }[];
+  /** Names mentioned by the smallest statement that holds the line; empty where there is none. */
+  readonly mentionsAt: (line: number) => ReadonlySet<string>;
 }
 
 function parseProgram(text: string): Program | undefined {
@@ -129,6 +131,18 @@ function readTests(program: Program): SourceFile['tests'] {
   return tests;
 }
 
+function mentionsAtLine(program: Program, line: number): ReadonlySet<string> {
+  let smallest: AnyNode | undefined;
+  fullAncestor(program, (node) => {
+    if (!/Statement$|Declaration$/.test(node.type) || node.type === 'BlockStatement' || node.loc == null)
+      return;
+    if (node.loc.start.line > line || node.loc.end.line < line) return;
+    const isSmaller = smallest === undefined || node.end - node.start < smallest.end - smallest.start;
+    if (isSmaller) smallest = node;
+  });
+  return smallest === undefined ? new Set() : mentionsOf(smallest);
+}
+
 /** Parses a file; undefined for what is not JavaScript. */
 export function readSourceFile(path: string, text: string): SourceFile | undefined {
   const program = parseProgram(text);
@@ -141,5 +155,6 @@ export function readSourceFile(path: string, text: string): SourceFile | undefin
     constants: readConstants(program),
     imports: readImports(program),
     tests: readTests(program),
+    mentionsAt: (line) => mentionsAtLine(program, line),
   };
 }

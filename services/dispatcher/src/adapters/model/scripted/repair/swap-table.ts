@@ -9,22 +9,36 @@ export interface SwapGroup {
   readonly likes: readonly EvidenceKind[];
 }
 
+// What steers control flow can show as anything.
+export const anyKind: readonly EvidenceKind[] = [
+  'boolean',
+  'number',
+  'string',
+  'order',
+  'length',
+  'missing_value',
+  'thrown',
+  'not_thrown',
+];
+const borders: readonly EvidenceKind[] = [...anyKind, 'off_by_one'];
+
 /** Binary and logical operators. */
 export const operatorSwaps: readonly SwapGroup[] = [
-  { words: ['<', '<='], cost: 1, likes: ['boolean', 'number', 'length', 'thrown', 'not_thrown'] },
-  { words: ['>', '>='], cost: 1, likes: ['boolean', 'number', 'length', 'thrown', 'not_thrown'] },
-  { words: ['<', '>'], cost: 2, likes: ['boolean', 'order', 'length', 'not_thrown'] },
-  { words: ['<=', '>='], cost: 2, likes: ['boolean', 'order', 'length', 'not_thrown'] },
-  { words: ['===', '!=='], cost: 1.5, likes: ['boolean', 'length', 'not_thrown', 'missing_value'] },
-  { words: ['==', '!='], cost: 1.5, likes: ['boolean', 'length', 'not_thrown', 'missing_value'] },
+  { words: ['<', '<='], cost: 1, likes: borders },
+  { words: ['>', '>='], cost: 1, likes: borders },
+  { words: ['<', '>'], cost: 2, likes: anyKind },
+  { words: ['<=', '>='], cost: 2, likes: anyKind },
+  { words: ['===', '!=='], cost: 1.5, likes: anyKind },
+  { words: ['==', '!='], cost: 1.5, likes: anyKind },
   { words: ['===', '>=', '<='], cost: 3, likes: ['boolean'] },
   { words: ['===', '>', '<'], cost: 3.5, likes: ['boolean'] },
   { words: ['+', '-'], cost: 1, likes: ['number', 'order', 'length'] },
   { words: ['*', '/'], cost: 1, likes: ['number'] },
   { words: ['/', '%'], cost: 1.5, likes: ['number', 'boolean'] },
-  { words: ['*', '+', '-', '/'], cost: 3, likes: ['number'] },
+  { words: ['*', '+'], cost: 1.75, likes: ['number'] },
+  { words: ['-', '*', '/'], cost: 3, likes: ['number'] },
   { words: ['*', '**'], cost: 3.5, likes: ['number'] },
-  { words: ['&&', '||'], cost: 1.5, likes: ['boolean', 'not_thrown', 'thrown', 'length'] },
+  { words: ['&&', '||'], cost: 1.5, likes: anyKind },
   { words: ['??', '||', '&&'], cost: 2, likes: ['missing_value', 'number', 'string'] },
   { words: ['&', '|', '^'], cost: 2.5, likes: ['number'] },
   { words: ['<<', '>>', '>>>'], cost: 2.5, likes: ['number'] },
@@ -43,12 +57,12 @@ export const assignmentSwaps: readonly SwapGroup[] = [
 export const nameSwaps: readonly SwapGroup[] = [
   { words: ['min', 'max'], cost: 1.5, likes: ['number', 'length', 'string'] },
   { words: ['floor', 'ceil', 'round', 'trunc'], cost: 1.5, likes: ['number', 'length'] },
-  { words: ['push', 'unshift'], cost: 1.5, likes: ['order', 'length', 'string', 'number'] },
-  { words: ['shift', 'pop'], cost: 1.5, likes: ['order', 'length', 'string', 'number', 'missing_value'] },
+  { words: ['push', 'unshift'], cost: 1, likes: ['order', 'length', 'string', 'number'] },
+  { words: ['shift', 'pop'], cost: 1, likes: ['order', 'length', 'string', 'number', 'missing_value'] },
   { words: ['some', 'every'], cost: 1, likes: ['boolean', 'length', 'not_thrown'] },
-  { words: ['toUpperCase', 'toLowerCase'], cost: 1, likes: ['string', 'boolean'] },
-  { words: ['toLocaleUpperCase', 'toLocaleLowerCase'], cost: 1, likes: ['string'] },
-  { words: ['trimStart', 'trim', 'trimEnd'], cost: 1, likes: ['string', 'boolean'] },
+  { words: ['toUpperCase', 'toLowerCase'], cost: 1, likes: ['case', 'string', 'boolean'] },
+  { words: ['toLocaleUpperCase', 'toLocaleLowerCase'], cost: 1, likes: ['case', 'string'] },
+  { words: ['trimStart', 'trim', 'trimEnd'], cost: 1, likes: ['whitespace', 'string', 'boolean', 'length'] },
   { words: ['padStart', 'padEnd'], cost: 1, likes: ['string'] },
   { words: ['startsWith', 'endsWith', 'includes'], cost: 1.5, likes: ['boolean', 'length'] },
   { words: ['indexOf', 'lastIndexOf'], cost: 1.5, likes: ['number', 'string'] },

@@ -19,7 +19,7 @@ export interface TestFailure {
 }
 
 /** A scalar inside a compared value. */
-export type Leaf = string | number | boolean | null;
+export type Leaf = string | number | boolean | null | undefined;
 
 /** Stack lines of both reporters: `at name (file:///x.js:1:2)`, `at file:///x.js:1:2`, `name (file:///x.js:1:2)`. */
 export function readStack(text: string): StackFrame[] {

@@ -16,7 +16,8 @@ export function readLeaves(printed: string): Leaf[] {
   return [...tokens].map(([token]): Leaf => {
     if (/^['"`]/.test(token)) return unquote(token);
     if (token === 'true' || token === 'false') return token === 'true';
-    if (token === 'null' || token === 'undefined' || token === 'NaN') return null;
+    if (token === 'null') return null;
+    if (token === 'undefined') return undefined;
     return Number(token);
   });
 }
