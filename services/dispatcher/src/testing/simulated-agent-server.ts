@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { Server } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { Agent, request } from 'undici';
+import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
+import { heartbeatAnswerSchema } from '@lemniscate/shared/protocol/server-status.ts';
+import type { HeartbeatAnswer, ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { sessionOrderSchema } from '@lemniscate/shared/protocol/session-order.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import type { TestAuthority } from './certificates.ts';
+
+/** What the server does with an order. `hang`: takes it and never answers. `cut`: takes it and drops the connection. */
+export type OrderBehaviour = 'take' | 'full' | 'fail' | 'hang' | 'cut';
+
+export interface SimulatedAgentServer {
+  readonly name: string;
+  readonly url: string;
+  /** Every order that arrived and when, taken or not. */
+  readonly orders: readonly { readonly order: SessionOrder; readonly at: number }[];
+  readonly held: ReadonlyMap<string, number>;
+  readonly destroyed: readonly Held[];
+  behaviour: OrderBehaviour;
+  /** Told of each order that was taken. */
+  onTaken: (order: SessionOrder) => void;
+  heartbeat(): Promise<HeartbeatAnswer>;
+  /** Posts to the dispatcher's internal listener with this server's certificate. */
+  post(path: string, body: unknown): Promise<{ status: number; body: unknown }>;
+  startHeartbeats(everyMs: number): void;
+  stopHeartbeats(): void;
+  /** Ends a session as the server sees it: its slot is free. */
+  drop(sessionId: string): void;
+  /** A new process: what it held is gone. */
+  restart(): void;
+  close(): Promise<void>;
+}
+
+export interface SimulatedServerOptions {
+  readonly name: string;
+  readonly capacity: number;
+  readonly authority: TestAuthority;
+  /** Known once the dispatcher listens. */
+  readonly dispatcherUrl: () => string;
+}
+
+/** An agent server without sandboxes: the real protocol over real mutual TLS, with faults to order. */
+export async function startSimulatedAgentServer(
+  options: SimulatedServerOptions,
+): Promise<SimulatedAgentServer> {
+  const files = await options.authority.issue(serviceUri('agent-server', options.name));
+  const [ca, cert, key] = await Promise.all(
+    [options.authority.ca, files.cert, files.key].map((file) => readFile(file)),
+  );
+  const tls = { ca: ca ?? '', cert: cert ?? '', key: key ?? '' };
+  const dispatcher = new Agent({ connect: { ...tls, checkServerIdentity: () => undefined } });
+  const orders: { order: SessionOrder; at: number }[] = [];
+  const held = new Map<string, number>();
+  const destroyed: Held[] = [];
+  let bootId = randomUUID();
+  let timer: NodeJS.Timeout | null = null;
+
+  const status = (): ServerStatus => ({
+    protocol: 1,
+    bootId,
+    capacity: options.capacity,
+    held: [...held].map(([sessionId, attempt]) => ({ sessionId, attempt })),
+    warm: 0,
+    driver: 'simulated',
+    profiles: ['default'],
+    draining: false,
+  });
+  const post = async (path: string, body: unknown): Promise<{ status: number; body: unknown }> => {
+    const answer = await request(`${options.dispatcherUrl()}${path}`, {
+      method: 'POST',
+      dispatcher,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.statusCode, body: await answer.body.json() };
+  };
+  const server: SimulatedAgentServer = {
+    name: options.name,
+    url: '',
+    orders,
+    held,
+    destroyed,
+    behaviour: 'take',
+    onTaken: () => undefined,
+    post,
+    heartbeat: async () => {
+      const answer = await post('/internal/servers/heartbeat', status());
+      if (answer.status !== 200)
+        throw new Error(`heartbeat: ${answer.status} ${JSON.stringify(answer.body)}`);
+      const parsed = heartbeatAnswerSchema.parse(answer.body);
+      for (const stale of parsed.stale)
+        if (held.get(stale.sessionId) === stale.attempt) held.delete(stale.sessionId);
+      return parsed;
+    },
+    startHeartbeats: (everyMs) => {
+      timer ??= setInterval(() => {
+        server.heartbeat().catch(() => undefined);
+      }, everyMs);
+    },
+    stopHeartbeats: () => {
+      if (timer !== null) clearInterval(timer);
+      timer = null;
+    },
+    drop: (sessionId) => void held.delete(sessionId),
+    restart: () => {
+      held.clear();
+      bootId = randomUUID();
+    },
+    close: async () => {
+      server.stopHeartbeats();
+      listener.closeAllConnections();
+      listener.close();
+      await dispatcher.destroy();
+    },
+  };
+  const listener = createServer(
+    { ...tls, requestCert: true, rejectUnauthorized: true },
+    (incoming, reply) => {
+      handle(incoming, reply).catch(() => reply.destroy());
+    },
+  );
+  const handle = async (incoming: IncomingMessage, reply: ServerResponse): Promise<void> => {
+    const answer = (code: number, body: unknown): void => {
+      reply.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    const url = new URL(incoming.url ?? '/', 'https://server');
+    if (url.pathname === '/status') {
+      answer(200, status());
+      return;
+    }
+    const sessionId = url.pathname.split('/')[2] ?? '';
+    if (incoming.method === 'DELETE') {
+      destroyed.push({ sessionId, attempt: Number(url.searchParams.get('attempt')) });
+      held.delete(sessionId);
+      answer(202, {});
+      return;
+    }
+    const order = sessionOrderSchema.parse(JSON.parse(await text(incoming)));
+    orders.push({ order, at: performance.now() });
+    if (server.behaviour === 'fail') {
+      answer(500, { type: 't', title: 't', status: 500, code: 'internal', detail: 'simulated fault' });
+      return;
+    }
+    if (server.behaviour === 'full' || (held.size >= options.capacity && !held.has(sessionId))) {
+      answer(429, { type: 't', title: 't', status: 429, code: 'server_full', detail: 'no slot' });
+      return;
+    }
+    held.set(sessionId, order.attempt);
+    server.onTaken(order);
+    if (server.behaviour === 'hang') return;
+    if (server.behaviour === 'cut') {
+      reply.destroy();
+      return;
+    }
+    answer(202, {});
+  };
+  const port = await listenAnywhere(listener);
+  return Object.assign(server, { url: `https://127.0.0.1:${port}` });
+}
+
+async function listenAnywhere(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
