@@ -1,4 +1,5 @@
-import pg from 'pg';
+import { Pool, types } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Database, Transaction } from '../../application/ports/transaction.ts';
 
@@ -22,7 +23,7 @@ export interface PostgresOptions {
  * waiting for each other share a round trip.
  */
 export function createDatabase(options: PostgresOptions): PostgresDatabase {
-  const pool = new pg.Pool({
+  const pool = new Pool({
     connectionString: options.url.href,
     max: options.connections,
     connectionTimeoutMillis: 5_000,
@@ -38,7 +39,7 @@ export function createDatabase(options: PostgresOptions): PostgresDatabase {
     },
   });
   pool.on('error', options.onIdleError);
-  const connect = (): Promise<pg.PoolClient> =>
+  const connect = (): Promise<PoolClient> =>
     pool.connect().catch((error: unknown) => Promise.reject(mapError(error, options.url)));
 
   return {
@@ -61,7 +62,7 @@ export function createDatabase(options: PostgresOptions): PostgresDatabase {
 }
 
 async function withTransaction<Result>(
-  client: pg.PoolClient,
+  client: PoolClient,
   url: URL,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
@@ -93,7 +94,7 @@ async function withTransaction<Result>(
 }
 
 async function run<Row extends Record<string, unknown>>(
-  client: pg.ClientBase,
+  client: ClientBase,
   url: URL,
   text: string,
   values: readonly unknown[] = [],
@@ -149,6 +150,6 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
   if (oid === timestamptz) return (value) => new Date(value).toISOString();
   if (oid === int8) return Number;
   return format === 'binary'
-    ? pg.types.getTypeParser(oid, 'binary')
-    : (pg.types.getTypeParser(oid, 'text') as (value: string) => unknown);
+    ? types.getTypeParser(oid, 'binary')
+    : (types.getTypeParser(oid, 'text') as (value: string) => unknown);
 }

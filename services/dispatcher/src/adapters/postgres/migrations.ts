@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
-import pg from 'pg';
+import { Client } from 'pg';
 import { mapError } from './database.ts';
 
 /** Where the SQL files lie. */
@@ -14,7 +14,7 @@ export const migrationsFolder = fileURLToPath(new URL('../../../migrations', imp
  * @throws CodedError `service_unreachable`
  */
 export async function migrate(url: URL, log: (message: string) => void): Promise<string[]> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url.href,
     connectionTimeoutMillis: 5_000,
     application_name: 'lemniscate-migrations',

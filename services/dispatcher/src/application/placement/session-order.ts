@@ -1,0 +1,67 @@
+import { toolNames } from '@lemniscate/shared/tools/catalogue.ts';
+import { toolVerdict } from '@lemniscate/shared/policy/policy.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import type { OrderedRepository, RepositorySource } from '@lemniscate/shared/repository/source.ts';
+import type { SessionRow } from '../sessions/session-row.ts';
+import { systemPrompt } from './system-prompt.ts';
+
+/** Makes addresses from which a server reads a stored bundle; valid for minutes. */
+export type BundleAddress = (projectId: string, sha256: string) => Promise<string>;
+
+/** Times that an order tells its server. Milliseconds. */
+export interface OrderTimes {
+  readonly leaseMs: number;
+  readonly startTimeoutMs: number;
+}
+
+/** The one sandbox profile of an embedded fleet. */
+const defaultProfile = 'default';
+
+/** Names the repository as the agent server will read it. */
+export async function orderRepository(
+  projectId: string,
+  source: RepositorySource,
+  bundleAddress: BundleAddress,
+): Promise<OrderedRepository> {
+  if (source.kind === 'git')
+    return source.revision === undefined
+      ? { kind: 'git', url: source.url }
+      : { kind: 'git', url: source.url, revision: source.revision };
+  if (source.kind === 'path')
+    return source.revision === undefined
+      ? { kind: 'path', path: source.path }
+      : { kind: 'path', path: source.path, revision: source.revision };
+  return { ...source, url: await bundleAddress(projectId, source.sha256) };
+}
+
+/** What a server is told about a session: its order for one attempt. */
+export function sessionOrder(
+  session: SessionRow,
+  attempt: number,
+  relayToken: string,
+  repository: OrderedRepository,
+  times: OrderTimes,
+): SessionOrder {
+  const { policy } = session;
+  const tools = toolNames.filter((tool) => toolVerdict(policy, tool) !== 'disabled');
+  return {
+    sessionId: session.id,
+    attempt,
+    projectId: session.project_id,
+    runtime: session.runtime,
+    model: session.model,
+    surface: session.surface,
+    interactive: session.interactive,
+    instruction: session.instruction,
+    systemPrompt: systemPrompt({ interactive: session.interactive, canRun: tools.includes('run_command') }),
+    repository,
+    tools,
+    continueAfterToolRejection: policy.continueAfterToolRejection,
+    commandMaxSeconds: policy.commandMaxSeconds,
+    commandMaxOutputBytes: policy.commandMaxOutputBytes,
+    profile: defaultProfile,
+    relayToken,
+    leaseMs: times.leaseMs,
+    startWithinMs: times.startTimeoutMs,
+  };
+}

@@ -1,0 +1,53 @@
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Database } from '../ports/transaction.ts';
+import { changeSessionState } from '../sessions/change-state.ts';
+import { lockSession } from '../sessions/session-row.ts';
+
+export interface TakeBackDeps {
+  readonly database: Database;
+  readonly audit: AuditLog;
+  readonly events: EventLog;
+  readonly self: string;
+}
+
+/** An attempt that its server did not take. `refused`: it said so; `failed`: it may have taken it all the same. */
+export interface UntakenAttempt {
+  readonly sessionId: string;
+  readonly attempt: number;
+  readonly serverId: string;
+  readonly kind: 'refused' | 'failed';
+  readonly how: string;
+}
+
+/**
+ * Undoes a mint: the attempt is dead for every later write, and the session is pending again in the same generation,
+ * for the same job goes on with it.
+ * @returns whether the session is pending again; false when somebody ended or moved it meanwhile
+ */
+export async function takeBackAttempt(deps: TakeBackDeps, untaken: UntakenAttempt): Promise<boolean> {
+  const { sessionId, attempt, serverId } = untaken;
+  const pending = await deps.database.transaction(async (tx) => {
+    const session = await lockSession(tx, sessionId);
+    const [closed] = await tx.query(
+      `UPDATE attempts SET state = $3, ended_at = now()
+       WHERE session_id = $1 AND attempt = $2 AND state = 'live' RETURNING attempt`,
+      [sessionId, attempt, untaken.kind === 'refused' ? 'refused' : 'lost'],
+    );
+    if (closed === undefined || session.attempt !== attempt || session.state !== 'starting') return false;
+    await Promise.all([
+      changeSessionState(deps.events, tx, session, {
+        to: 'pending',
+        phase: 'queued',
+        set: { server_id: null },
+      }),
+      deps.audit.append(tx, sessionChain(sessionId), [
+        { type: 'attempt.lost', subject: deps.self, attempt, server: serverId, body: { why: untaken.how } },
+      ]),
+    ]);
+    return true;
+  });
+  if (pending) deps.events.announce(sessionId);
+  return pending;
+}

@@ -1,0 +1,110 @@
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
+import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Log } from '../ports/log.ts';
+import type { AgentServers } from '../ports/agent-servers.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { changeSessionState } from '../sessions/change-state.ts';
+import { endSession } from '../sessions/end-session.ts';
+import type { EndSessionDeps } from '../sessions/end-session.ts';
+import { lockSession } from '../sessions/session-row.ts';
+import type { SessionRow } from '../sessions/session-row.ts';
+import type { Signals } from '../signals.ts';
+
+export interface LoseAttemptDeps extends EndSessionDeps {
+  readonly database: Database;
+  readonly events: EventLog;
+  readonly signals: Signals;
+  readonly servers: AgentServers;
+  readonly maxLosses: number;
+  readonly log: Log;
+}
+
+/** Why an attempt is given up, and how the session ends when that has happened too often. */
+export interface Loss extends Held {
+  readonly serverId: string;
+  readonly why: 'lease_expired' | 'server_restarted' | 'start_deadline';
+}
+
+const endsAs = {
+  lease_expired: 'server_lost',
+  server_restarted: 'server_lost',
+  start_deadline: 'start_failed',
+} as const satisfies Readonly<Record<Loss['why'], EndReason>>;
+
+const sentences = {
+  lease_expired: 'its lease expired',
+  server_restarted: 'the server was started anew',
+  start_deadline: 'it did not report running in time',
+} as const satisfies Readonly<Record<Loss['why'], string>>;
+
+/**
+ * Gives up an attempt and lets the session begin again elsewhere, or ends it when it was lost too often. The attempt's
+ * number is fenced off from then on; the server is told to destroy what it may still hold. Repeating it does nothing.
+ */
+export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<void> {
+  const outcome = await deps.database.transaction(async (tx) => {
+    const session = await lockSession(tx, loss.sessionId);
+    const [lost] = await tx.query(
+      `UPDATE attempts SET state = 'lost', ended_at = now()
+       WHERE session_id = $1 AND attempt = $2 AND state = 'live' RETURNING attempt`,
+      [loss.sessionId, loss.attempt],
+    );
+    if (lost === undefined || session.attempt !== loss.attempt || sessionHasEnded(session.state)) return null;
+    await deps.audit.append(tx, sessionChain(session.id), [
+      {
+        type: 'attempt.lost',
+        subject: deps.self,
+        attempt: loss.attempt,
+        server: loss.serverId,
+        body: { why: loss.why },
+      },
+    ]);
+    if (session.losses + 1 > deps.maxLosses) {
+      await giveUp(deps, tx, session, loss);
+      return 'ended';
+    }
+    await queueAgain(deps, tx, session);
+    return 'queued';
+  });
+  if (outcome === null) return;
+  deps.log.warn(
+    { session: loss.sessionId, attempt: loss.attempt, server: loss.serverId, why: loss.why, outcome },
+    'an attempt was lost',
+  );
+  deps.events.announce(loss.sessionId);
+  if (outcome === 'ended') deps.signals.send('ended', loss.sessionId);
+  else deps.signals.send('outbox', undefined);
+  deps.servers.destroy(loss.serverId, { sessionId: loss.sessionId, attempt: loss.attempt });
+}
+
+async function giveUp(
+  deps: LoseAttemptDeps,
+  tx: Transaction,
+  session: SessionRow,
+  loss: Loss,
+): Promise<void> {
+  await endSession(deps, tx, {
+    sessionId: session.id,
+    reason: endsAs[loss.why],
+    message: `Attempt ${loss.attempt} on ${loss.serverId} was lost since ${sentences[loss.why]}; it is the session's loss number ${session.losses + 1}, and ${deps.maxLosses} are allowed.`,
+  });
+}
+
+async function queueAgain(deps: LoseAttemptDeps, tx: Transaction, session: SessionRow): Promise<void> {
+  const generation = session.generation + 1;
+  await changeSessionState(deps.events, tx, session, {
+    to: 'pending',
+    phase: 'queued',
+    set: { generation, losses: session.losses + 1, server_id: null },
+    stamp: 'queued_at',
+  });
+  await Promise.all([
+    tx.query('INSERT INTO outbox (session_id, generation) VALUES ($1, $2)', [session.id, generation]),
+    deps.audit.append(tx, sessionChain(session.id), [
+      { type: 'session.queued', subject: deps.self, body: { generation, losses: session.losses + 1 } },
+    ]),
+  ]);
+}
