@@ -27,19 +27,19 @@ export function startLoop(options: LoopOptions): Loop {
   let lastFault = '';
 
   const runOnce = async (): Promise<void> => {
-    do {
-      again = false;
-      try {
-        await options.work();
-        if (lastFault !== '') options.log.info({ loop: options.name }, 'the loop works again');
-        lastFault = '';
-      } catch (error) {
-        const fault = error instanceof Error ? error.message : 'not an error object';
-        if (fault !== lastFault)
-          options.log.error({ err: error, loop: options.name }, 'a run of the loop failed');
-        lastFault = fault;
-      }
-    } while (again && !stopped);
+    again = false;
+    try {
+      await options.work();
+      if (lastFault !== '') options.log.info({ loop: options.name }, 'the loop works again');
+      lastFault = '';
+    } catch (error) {
+      const fault = error instanceof Error ? error.message : 'not an error object';
+      if (fault !== lastFault)
+        options.log.error({ err: error, loop: options.name }, 'a run of the loop failed');
+      lastFault = fault;
+    }
+    running = null;
+    if (again) kick();
   };
   const kick = (): void => {
     if (stopped) return;
@@ -47,9 +47,7 @@ export function startLoop(options: LoopOptions): Loop {
       again = true;
       return;
     }
-    running = runOnce().finally(() => {
-      running = null;
-    });
+    running = runOnce();
   };
   const timer = setInterval(kick, options.everyMs);
   kick();

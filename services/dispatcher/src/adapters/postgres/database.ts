@@ -71,8 +71,15 @@ async function withTransaction<Result>(
     () => null,
     (error: unknown) => mapError(error, url),
   );
+  let open = true;
+  const tx: Transaction = {
+    query: (text, values) =>
+      // A statement that comes after the end would run in whatever transaction the connection serves next.
+      open ? run(client, url, text, values) : Promise.reject(new Error('this transaction has ended')),
+  };
   try {
-    const result = await work({ query: (text, values) => run(client, url, text, values) });
+    const result = await work(tx);
+    open = false;
     const failedToBegin = await begun;
     if (failedToBegin !== null) throw failedToBegin;
     const committed = await client
@@ -84,6 +91,7 @@ async function withTransaction<Result>(
     client.release();
     return result;
   } catch (error) {
+    open = false;
     const rolledBack = await client.query('ROLLBACK').then(
       () => true,
       () => false,

@@ -1,0 +1,217 @@
+import type { PeerCertificate } from 'node:tls';
+import { Pool } from 'undici';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { fromProblem } from '@lemniscate/shared/errors/problem.ts';
+import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import { parseServiceUri } from '@lemniscate/shared/protocol/identity.ts';
+import { serverStatusSchema } from '@lemniscate/shared/protocol/server-status.ts';
+import type { AgentServers, PlacementAnswer, ProbeServer } from '../application/ports/agent-servers.ts';
+import type { Log } from '../application/ports/log.ts';
+import type { ServiceCertificate } from './service-certificate.ts';
+
+export interface AgentServerClientOptions {
+  readonly certificate: Pick<ServiceCertificate, 'ca' | 'cert' | 'key'>;
+  /** Where a server is reached; null: nobody knows it. */
+  readonly addressOf: (serverId: string) => Promise<string | null>;
+  readonly log: Log;
+  /** Bounds one call from connecting to the last byte. */
+  readonly timeoutMs: number;
+}
+
+/** Calls to agent servers that have to be closed. */
+export interface AgentServerClient extends AgentServers {
+  readonly probe: ProbeServer;
+  close(): Promise<void>;
+}
+
+/** Connections to one address, and whose certificate answered there. */
+interface Line {
+  readonly pool: Pool;
+  serverId: string | null;
+}
+
+/** An answer longer than this is not one of ours. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+
+/**
+ * Speaks to agent servers over mutual TLS. Who answers is known by the URI in the certificate, not by the host's name:
+ * a line that has once shown a server never passes an order to another one.
+ */
+export function createAgentServerClient(options: AgentServerClientOptions): AgentServerClient {
+  const lines = new Map<string, Line>();
+
+  const lineTo = (url: string): Line => {
+    const known = lines.get(url);
+    if (known !== undefined) return known;
+    const line: Line = {
+      serverId: null,
+      pool: new Pool(url, {
+        connections: 8,
+        // An order must not stand behind another one on the same connection.
+        pipelining: 1,
+        keepAliveTimeout: 60_000,
+        maxResponseSize: maxAnswerBytes,
+        headersTimeout: options.timeoutMs,
+        bodyTimeout: options.timeoutMs,
+        connect: {
+          ca: options.certificate.ca,
+          cert: options.certificate.cert,
+          key: options.certificate.key,
+          timeout: options.timeoutMs,
+          minVersion: 'TLSv1.3',
+          checkServerIdentity: (_host: string, certificate: PeerCertificate) => {
+            const name = agentServerName(certificate);
+            if (name instanceof Error) return name;
+            if (line.serverId !== null && line.serverId !== name) {
+              // A server was exchanged for another: the next look begins anew.
+              lines.delete(url);
+              return new Error(`${url} was ${line.serverId} and is now ${name}`);
+            }
+            line.serverId = name;
+            return undefined;
+          },
+        },
+      }),
+    };
+    lines.set(url, line);
+    return line;
+  };
+
+  const call = async (
+    url: string,
+    method: 'GET' | 'PUT' | 'DELETE',
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: unknown; line: Line }> => {
+    const line = lineTo(url);
+    const answer = await line.pool.request({
+      method,
+      path,
+      signal: AbortSignal.timeout(options.timeoutMs),
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, body: parseJson(text), line };
+  };
+
+  return {
+    probe: async (url) => {
+      const answer = await call(url, 'GET', '/status').catch((error: unknown) => {
+        throw unreachable(url, error);
+      });
+      if (answer.status !== 200) throw refused(url, fromProblem(answer.body, answer.status).message);
+      const status = serverStatusSchema.safeParse(answer.body);
+      if (!status.success || answer.line.serverId === null)
+        throw refused(url, 'its status cannot be read; it may be of another version');
+      return { serverId: answer.line.serverId, status: status.data };
+    },
+    place: async (serverId, order) => {
+      const url = await options.addressOf(serverId);
+      if (url === null) return { kind: 'failed', how: 'nobody knows its address', reachable: false };
+      const line = lineTo(url);
+      if (line.serverId !== null && line.serverId !== serverId)
+        return { kind: 'failed', how: `another server answers at ${url}`, reachable: false };
+      // Until a certificate has been seen, the handshake of this very call must show the right one.
+      line.serverId = serverId;
+      return readPlacement(await settle(call(url, 'PUT', `/sessions/${order.sessionId}`, order)));
+    },
+    destroy: (serverId, held) => {
+      void destroy(options, call, serverId, held);
+    },
+    close: async () => {
+      await Promise.all([...lines.values()].map((line) => line.pool.destroy()));
+    },
+  };
+}
+
+type Call = (
+  url: string,
+  method: 'GET' | 'PUT' | 'DELETE',
+  path: string,
+  body?: unknown,
+) => Promise<{ status: number; body: unknown; line: Line }>;
+
+async function destroy(
+  options: AgentServerClientOptions,
+  call: Call,
+  serverId: string,
+  held: Held,
+): Promise<void> {
+  try {
+    const url = await options.addressOf(serverId);
+    if (url === null) return;
+    await call(url, 'DELETE', `/sessions/${held.sessionId}?attempt=${held.attempt}`);
+  } catch (error) {
+    // Its next heartbeat, if there is one, tells it the same.
+    options.log.debug({ err: error, server: serverId, ...held }, 'a server could not be told to destroy');
+  }
+}
+
+type Settled = { readonly answer: Awaited<ReturnType<Call>> } | { readonly error: unknown };
+
+async function settle(calling: ReturnType<Call>): Promise<Settled> {
+  return calling.then(
+    (answer) => ({ answer }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+function readPlacement(settled: Settled): PlacementAnswer {
+  if ('error' in settled) {
+    const how = faultOf(settled.error);
+    // A call that timed out may have been heard; everything else that throws shows a server that is away.
+    return { kind: 'failed', how, reachable: isTimeout(settled.error) };
+  }
+  const { status, body } = settled.answer;
+  if (status === 202) return { kind: 'taken' };
+  if (status === 429) return { kind: 'full' };
+  const problem = fromProblem(body, status);
+  return {
+    kind: 'failed',
+    how: `it answered ${status} ${problem.code}: ${problem.message}`,
+    reachable: true,
+  };
+}
+
+function agentServerName(certificate: PeerCertificate): string | Error {
+  const uris = (certificate.subjectaltname ?? '').split(', ').filter((name) => name.startsWith('URI:'));
+  const parsed = uris.length === 1 ? parseServiceUri((uris[0] ?? '').slice('URI:'.length)) : null;
+  if (parsed?.role === 'agent-server') return parsed.name;
+  return new Error('the certificate does not name exactly one agent server');
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && /Timeout/i.test(error.name) && !/Connect/i.test(error.name);
+}
+
+function faultOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'it failed without an error';
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
+  return `${code}${error.message}`;
+}
+
+function unreachable(url: string, error: unknown): CodedError {
+  return new CodedError(
+    'service_unreachable',
+    `Agent server at ${url} cannot be reached (${faultOf(error)}). Check AGENT_SERVERS and that it runs.`,
+    { url },
+    error,
+  );
+}
+
+function refused(url: string, why: string): CodedError {
+  return new CodedError('certificate_refused', `Agent server at ${url} does not answer as one: ${why}.`, {
+    url,
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // Not JSON is an answer too: the caller reads its status.
+    return error instanceof SyntaxError ? null : undefined;
+  }
+}

@@ -1,0 +1,83 @@
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import type { Person } from '../identity.ts';
+import type { Log } from '../ports/log.ts';
+import type { IssueCertificate } from '../ports/certificate-issuer.ts';
+import type { Reservations } from '../ports/reservations.ts';
+import type { Database } from '../ports/transaction.ts';
+import { pinnedPool } from './configured-server.ts';
+import { findServer } from './server-row.ts';
+
+export interface JoinDeps {
+  readonly database: Database;
+  readonly reservations: Reservations;
+  readonly newId: NewId;
+  readonly log: Log;
+  /** Absent where the fleet's authority key is not at hand (LEMNISCATE_CA_KEY). */
+  readonly issueCertificate: IssueCertificate | null;
+}
+
+export interface JoinRequest {
+  readonly publicKeyPem: string;
+  /** Where the workstation's agent server listens: `https://127.0.0.1:port`. */
+  readonly url: string;
+  readonly capacity: number;
+}
+
+/** A working day; a workstation that stays longer joins again. */
+const certificateMs = 12 * 60 * 60 * 1_000;
+
+/**
+ * Lets a person's own agent server join: a certificate under a new name, in the pool of pinned servers, which takes
+ * that person's sessions only. Loopback only, since a session's order is sent to the address that the caller names.
+ * @throws CodedError `unavailable`, `request_invalid`
+ */
+export async function joinWorkstation(
+  deps: JoinDeps,
+  person: Person,
+  request: JoinRequest,
+): Promise<{ serverId: string; certificatePem: string }> {
+  if (deps.issueCertificate === null)
+    throw new CodedError(
+      'unavailable',
+      'This fleet takes no workstations: its dispatcher has no LEMNISCATE_CA_KEY. Use execution server.',
+    );
+  const url = new URL(request.url);
+  if (url.protocol !== 'https:' || url.hostname !== '127.0.0.1' || url.pathname !== '/')
+    throw new CodedError(
+      'request_invalid',
+      `A workstation joins with an address https://127.0.0.1:PORT; "${request.url}" is none.`,
+    );
+  const serverId = `ws-${deps.newId('agentServer')}`;
+  const certificatePem = await deps.issueCertificate({
+    serverId,
+    publicKeyPem: request.publicKeyPem,
+    validForMs: certificateMs,
+  });
+  await deps.database.query(
+    'INSERT INTO agent_servers (id, url, pool, capacity, pinned_to) VALUES ($1, $2, $3, $4, $5)',
+    [serverId, url.origin, pinnedPool, request.capacity, person.subject],
+  );
+  deps.log.info({ server: serverId, subject: person.subject }, 'a workstation has joined');
+  return { serverId, certificatePem };
+}
+
+/**
+ * Takes a workstation out again. Repeating it is harmless; a session that still runs there is lost with its lease.
+ * @throws CodedError `server_unknown`, `forbidden`
+ */
+export async function leaveWorkstation(deps: JoinDeps, person: Person, serverId: string): Promise<void> {
+  const server = await findServer(deps.database, serverId);
+  if (server === null)
+    throw new CodedError('server_unknown', `There is no agent server "${serverId}".`, { server: serverId });
+  if (server.pinned_to !== person.subject)
+    throw new CodedError(
+      'forbidden',
+      server.pinned_to === null
+        ? `Agent server "${serverId}" belongs to the pool; take it out of AGENT_SERVERS.`
+        : `Agent server "${serverId}" is somebody else's workstation.`,
+      { server: serverId },
+    );
+  await deps.reservations.withdraw(serverId);
+  await deps.database.query('DELETE FROM agent_servers WHERE id = $1', [serverId]);
+}

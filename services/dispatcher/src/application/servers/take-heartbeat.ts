@@ -1,0 +1,78 @@
+import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import type { HeartbeatAnswer, ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import type { ServerCommand } from '@lemniscate/shared/protocol/session-order.ts';
+import type { Transaction } from '../ports/transaction.ts';
+import { heldKey, reportStatus } from './report-status.ts';
+import type { ReportDeps } from './report-status.ts';
+
+export interface HeartbeatDeps extends ReportDeps {
+  readonly leaseMs: number;
+}
+
+/**
+ * A heartbeat renews the leases of the attempts that the server holds and that are still its own, and says which are
+ * not. Only leases depend on it, so they are renewed before anything that needs Redis.
+ * @throws CodedError `server_unknown` until the server has been probed or has joined
+ */
+export async function takeHeartbeat(
+  deps: HeartbeatDeps,
+  serverId: string,
+  status: ServerStatus,
+): Promise<HeartbeatAnswer> {
+  const renewed = await renewLeases(deps, serverId, status);
+  const outcome = await reportStatus(deps, serverId, status).catch((error: unknown) => {
+    // The ledger is a hint and the renewal has happened: a server must not freeze since Redis is away.
+    if (isCodedError(error)) throw error;
+    deps.log.warn({ err: error, server: serverId }, 'a heartbeat could not be passed on to the ledger');
+    return undefined;
+  });
+  if (outcome === null) {
+    deps.signals.send('probeServers', undefined);
+    throw new CodedError(
+      'server_unknown',
+      `Agent server "${serverId}" is not known here yet. It must be listed in AGENT_SERVERS under an address that answers, or join.`,
+      { server: serverId },
+    );
+  }
+  const own = new Set(renewed.map(heldKey));
+  const stale = status.held.filter((held) => !own.has(heldKey(held)));
+  return {
+    leases: renewed.map((held) => ({ ...held, leaseMs: deps.leaseMs })),
+    stale,
+    commands: await stopCommands(deps.database, stale),
+  };
+}
+
+async function renewLeases(deps: HeartbeatDeps, serverId: string, status: ServerStatus): Promise<Held[]> {
+  if (status.held.length === 0) return [];
+  const rows = await deps.database.query<{ session_id: string; attempt: number }>(
+    `UPDATE attempts SET lease_expires_at = now() + $3 * interval '1 millisecond', boot_id = $4
+     FROM unnest($1::text[], $2::int[]) AS held (session_id, attempt)
+     WHERE attempts.session_id = held.session_id AND attempts.attempt = held.attempt
+       AND attempts.server_id = $5 AND attempts.state = 'live'
+     RETURNING attempts.session_id, attempts.attempt`,
+    [
+      status.held.map((held) => held.sessionId),
+      status.held.map((held) => held.attempt),
+      deps.leaseMs,
+      status.bootId,
+      serverId,
+    ],
+  );
+  return rows.map((row) => ({ sessionId: row.session_id, attempt: row.attempt }));
+}
+
+/** Attempts that a person stopped: the server hears why, beside hearing that they are stale. */
+async function stopCommands(tx: Transaction, stale: readonly Held[]): Promise<ServerCommand[]> {
+  if (stale.length === 0) return [];
+  const stopped = await tx.query<{ id: string; stop_reason: string }>(
+    'SELECT id, stop_reason FROM sessions WHERE id = ANY($1) AND stop_reason IS NOT NULL',
+    [stale.map((held) => held.sessionId)],
+  );
+  const reasons = new Map(stopped.map((row) => [row.id, row.stop_reason]));
+  return stale.flatMap((held) => {
+    const reason = reasons.get(held.sessionId);
+    return reason === undefined ? [] : [{ ...held, kind: 'stop' as const, reason }];
+  });
+}

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { joinWorkstation, leaveWorkstation } from '../application/servers/join-workstation.ts';
+import type { JoinDeps } from '../application/servers/join-workstation.ts';
+import { listServers, usableCapacity } from '../application/servers/server-row.ts';
+import type { App } from './app.ts';
+import { personOf } from './identity.ts';
+
+export interface ServerRouteDeps extends JoinDeps {
+  readonly caPem: string;
+  /** Where agent servers reach the internal listener; known once it listens. */
+  readonly internalUrl: () => string;
+}
+
+const serverViewSchema = z.object({
+  id: z.string(),
+  url: z.string(),
+  pool: z.string(),
+  capacity: z.int(),
+  /** Slots that may be used now; 0 while it is silent, drains or is unhealthy. */
+  usable: z.int(),
+  held: z.int(),
+  warm: z.int(),
+  driver: z.string().nullable(),
+  draining: z.boolean(),
+  unhealthy: z.string().nullable(),
+  /** Whose workstation it is. */
+  pinnedTo: z.string().nullable(),
+  seenAt: z.string().nullable(),
+});
+
+/** Agent servers as an operator sees them, and how a workstation joins and leaves. */
+export function registerServerRoutes(app: App, deps: ServerRouteDeps): void {
+  app.get(
+    '/v1/servers',
+    { schema: { response: { 200: z.object({ servers: z.array(serverViewSchema) }) } } },
+    async () => {
+      const rows = await listServers(deps.database);
+      return {
+        servers: rows.map((row) => ({
+          id: row.id,
+          url: row.url,
+          pool: row.pool,
+          capacity: row.capacity,
+          usable: usableCapacity(row),
+          held: row.status?.held.length ?? 0,
+          warm: row.status?.warm ?? 0,
+          driver: row.driver,
+          draining: row.status?.draining ?? false,
+          unhealthy: row.status?.unhealthy ?? null,
+          pinnedTo: row.pinned_to,
+          seenAt: row.seen_at,
+        })),
+      };
+    },
+  );
+
+  app.post(
+    '/v1/servers',
+    {
+      schema: {
+        body: z.strictObject({
+          publicKeyPem: z.string().max(4096),
+          url: z.url().max(256),
+          capacity: z.int().min(1).max(64),
+        }),
+        response: {
+          201: z.object({
+            serverId: z.string(),
+            certificatePem: z.string(),
+            caPem: z.string(),
+            internalUrl: z.string(),
+          }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const joined = await joinWorkstation(deps, personOf(request), request.body);
+      return reply.code(201).send({ ...joined, caPem: deps.caPem, internalUrl: deps.internalUrl() });
+    },
+  );
+
+  app.delete(
+    '/v1/servers/:id',
+    { schema: { params: z.object({ id: z.string().regex(/^[\w.-]{1,64}$/, 'must be a server id') }) } },
+    async (request, reply) => {
+      await leaveWorkstation(deps, personOf(request), request.params.id);
+      return reply.code(204).send();
+    },
+  );
+}
