@@ -1,14 +1,32 @@
-import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import type { DispatcherEvent, PositionedEvent, SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Gives an event of the dispatcher its position in the session, in the caller's transaction. */
+/** An event on its way into the record. `segmentKey` names the object that holds an output too large for a row. */
+export interface EventDraft {
+  readonly event: SessionEvent;
+  readonly at: string;
+  readonly segmentKey?: string;
+}
+
+/** Gives an event its position in the session, in the caller's transaction. */
 export interface EventLog {
+  /** Events of the dispatcher itself, stamped with its clock. */
   append(
     tx: Transaction,
     sessionId: string,
     attempt: number,
     events: readonly DispatcherEvent[],
-  ): Promise<void>;
-  /** Wakes live readers; called after the commit. Losing it costs a reader at most its poll interval. */
-  announce(sessionId: string): void;
+  ): Promise<readonly PositionedEvent[]>;
+  /** Events with a time and perhaps a place of their own. One statement, sent before the first await. */
+  appendDrafts(
+    tx: Transaction,
+    sessionId: string,
+    attempt: number,
+    drafts: readonly EventDraft[],
+  ): Promise<readonly PositionedEvent[]>;
+  /**
+   * Wakes live readers; called after the commit. Losing it costs a reader at most its poll interval. Given the events
+   * that the transaction has appended last, readers need not ask the record for them.
+   */
+  announce(sessionId: string, events?: readonly PositionedEvent[]): void;
 }

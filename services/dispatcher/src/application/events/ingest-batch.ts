@@ -1,0 +1,223 @@
+import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
+import type {
+  EventBatchAnswer,
+  PositionedEvent,
+  ServerEvent,
+} from '@lemniscate/shared/protocol/session-event.ts';
+import type { ServerCommand } from '@lemniscate/shared/protocol/session-order.ts';
+import { sessionPhases } from '@lemniscate/shared/session/state.ts';
+import type { SessionPhase } from '@lemniscate/shared/session/state.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import type { EventDraft, EventLog } from '../ports/event-log.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { changeSessionState } from '../sessions/change-state.ts';
+import { lockLiveAttempt } from './live-attempt.ts';
+import type { AttemptClaim, LiveAttempt } from './live-attempt.ts';
+import { readBatch } from './read-batch.ts';
+import type { NumberedEvent } from './read-batch.ts';
+import { isLargeOutput } from './segments.ts';
+import type { Segments } from './segments.ts';
+import { executionEntries, foldToolCalls, selectKnownCalls, writeToolCalls } from './tool-call-facts.ts';
+
+export interface IngestDeps {
+  readonly database: Database;
+  readonly events: EventLog;
+  readonly audit: AuditLog;
+  readonly segments: Segments;
+  readonly clock: Clock;
+}
+
+type RunningEvent = Extract<ServerEvent, { type: 'running' }>;
+
+/**
+ * Takes a batch of an attempt's journal into the record: positions, rows, what the facts change, and the number up to
+ * which the journal may forget, in one transaction. What was acknowledged before is skipped.
+ * @throws CodedError `attempt_stale`; `conflict` when the batch leaves a hole; `request_invalid`
+ */
+export async function ingestBatch(
+  deps: IngestDeps,
+  claim: AttemptClaim,
+  body: unknown,
+): Promise<EventBatchAnswer> {
+  const batch = readBatch(body, deps.clock.now());
+  const segmentKeys = await storeSegments(deps, claim, batch);
+  const { answer, announced } = await deps.database.transaction((tx) =>
+    writeBatch(deps, tx, claim, batch, segmentKeys),
+  );
+  if (announced !== null) deps.events.announce(claim.sessionId, announced);
+  return answer;
+}
+
+/** Large output is stored before the transaction, so that no row lock waits for the object store. */
+async function storeSegments(
+  deps: IngestDeps,
+  claim: AttemptClaim,
+  batch: readonly NumberedEvent[],
+): Promise<ReadonlyMap<number, string>> {
+  const keys = new Map<number, string>();
+  const large = batch.filter(({ event }) => isLargeOutput(event));
+  if (large.length === 0) return keys;
+  const project = await projectOf(deps.database, claim);
+  if (project === undefined) return keys;
+  for (const { seq, event } of large) {
+    const key = await deps.segments.store(project, event);
+    if (key !== undefined) keys.set(seq, key);
+  }
+  return keys;
+}
+
+/** The project of a live attempt; undefined lets the transaction find the words of the refusal. */
+async function projectOf(database: Database, claim: AttemptClaim): Promise<string | undefined> {
+  const [row] = await database.query<{ project_id: string }>(
+    `SELECT s.project_id FROM sessions s JOIN attempts a ON a.session_id = s.id AND a.attempt = s.attempt
+     WHERE s.id = $1 AND a.attempt = $2 AND a.server_id = $3 AND a.state = 'live'`,
+    [claim.sessionId, claim.attempt, claim.serverId],
+  );
+  return row?.project_id;
+}
+
+interface Written {
+  readonly answer: EventBatchAnswer;
+  /** Null: nothing new. Undefined: readers have to look themselves. */
+  readonly announced: readonly PositionedEvent[] | undefined | null;
+}
+
+async function writeBatch(
+  deps: IngestDeps,
+  tx: Transaction,
+  claim: AttemptClaim,
+  batch: readonly NumberedEvent[],
+  segmentKeys: ReadonlyMap<number, string>,
+): Promise<Written> {
+  const reported = batch.map(({ event }) => event);
+  const [attempt, known] = await Promise.all([
+    lockLiveAttempt(tx, claim),
+    selectKnownCalls(tx, claim, reported),
+  ]);
+  const fresh = freshEvents(claim, attempt, batch);
+  const last = fresh.at(-1);
+  if (last === undefined)
+    return { answer: answerOf(claim, attempt, attempt.acknowledged_seq), announced: null };
+
+  const facts = foldToolCalls(
+    known,
+    fresh.map(({ event }) => event),
+  );
+  const running = attempt.state === 'starting' ? fresh.find(isRunning) : undefined;
+  const entries: AuditDraft[] = [
+    ...(running === undefined ? [] : [runningEntry(claim, running.event)]),
+    ...executionEntries(claim, facts),
+  ];
+  const [announced] = await Promise.all([
+    appendWithState(deps, tx, attempt, fresh, segmentKeys, running),
+    writeToolCalls(tx, claim, facts),
+    tx.query('UPDATE attempts SET acknowledged_seq = $3 WHERE session_id = $1 AND attempt = $2', [
+      claim.sessionId,
+      claim.attempt,
+      last.seq,
+    ]),
+    entries.length === 0 ? undefined : deps.audit.append(tx, sessionChain(claim.sessionId), entries),
+  ]);
+  return { answer: answerOf(claim, attempt, last.seq), announced };
+}
+
+function freshEvents(
+  claim: AttemptClaim,
+  attempt: LiveAttempt,
+  batch: readonly NumberedEvent[],
+): NumberedEvent[] {
+  const expected = attempt.acknowledged_seq + 1;
+  const first = batch[0]?.seq ?? expected;
+  if (first > expected)
+    throw new CodedError(
+      'conflict',
+      `Session ${claim.sessionId} expects event ${expected} of attempt ${claim.attempt}, the batch begins with ${first}. Send from ${expected} on.`,
+      { session: claim.sessionId, attempt: claim.attempt, expectedSeq: expected },
+    );
+  return batch.filter(({ seq }) => seq >= expected);
+}
+
+function isRunning(numbered: NumberedEvent): numbered is NumberedEvent & { event: RunningEvent } {
+  return numbered.event.type === 'running';
+}
+
+/**
+ * Appends the events, and where the session begins to run also its change of state, right behind the report. All
+ * statements are sent at once; the order in which they are sent is the order of the positions.
+ */
+async function appendWithState(
+  deps: IngestDeps,
+  tx: Transaction,
+  attempt: LiveAttempt,
+  fresh: readonly NumberedEvent[],
+  segmentKeys: ReadonlyMap<number, string>,
+  running: (NumberedEvent & { event: RunningEvent }) | undefined,
+): Promise<readonly PositionedEvent[] | undefined> {
+  const drafts = (numbered: readonly NumberedEvent[]): EventDraft[] =>
+    numbered.map(({ seq, at, event }) => {
+      const segmentKey = segmentKeys.get(seq);
+      return segmentKey === undefined ? { at, event } : { at, event, segmentKey };
+    });
+  const append = (numbered: readonly NumberedEvent[]): Promise<readonly PositionedEvent[]> =>
+    deps.events.appendDrafts(tx, attempt.id, attempt.attempt, drafts(numbered));
+
+  const phase = lastPhase(running === undefined ? attempt.state : 'running', fresh);
+  if (running === undefined) {
+    const [appended] = await Promise.all([append(fresh), updatePhase(tx, attempt, phase)]);
+    return appended;
+  }
+  await Promise.all([
+    append(fresh.filter(({ seq }) => seq <= running.seq)),
+    changeSessionState(deps.events, tx, attempt, {
+      to: 'running',
+      phase: phase ?? 'working',
+      set: {
+        driver: running.event.driver,
+        timings_ms: JSON.stringify({ ...attempt.timings_ms, ...running.event.timingsMs }),
+      },
+      stamp: 'running_at',
+    }),
+    append(fresh.filter(({ seq }) => seq > running.seq)),
+  ]);
+  return undefined;
+}
+
+/** The last phase of the batch that the state knows; one of another state is a late report. */
+function lastPhase(state: LiveAttempt['state'], events: readonly NumberedEvent[]): SessionPhase | undefined {
+  const known: readonly string[] = sessionPhases[state];
+  const phases = events.flatMap(({ event }) => (event.type === 'phase' ? [event.phase] : []));
+  return phases.findLast((phase) => known.includes(phase));
+}
+
+async function updatePhase(
+  tx: Transaction,
+  attempt: LiveAttempt,
+  phase: SessionPhase | undefined,
+): Promise<void> {
+  if (phase === undefined || phase === attempt.phase) return;
+  await tx.query('UPDATE sessions SET phase = $2, version = version + 1 WHERE id = $1', [attempt.id, phase]);
+}
+
+function runningEntry(claim: AttemptClaim, event: RunningEvent): AuditDraft {
+  return {
+    type: 'session.running',
+    subject: serviceUri('agent-server', claim.serverId),
+    attempt: claim.attempt,
+    server: claim.serverId,
+    body: { driver: event.driver, warm: event.warm },
+  };
+}
+
+function answerOf(claim: AttemptClaim, attempt: LiveAttempt, acknowledgedSeq: number): EventBatchAnswer {
+  return { acknowledgedSeq, commands: pendingCommands(claim, attempt.stop_reason) };
+}
+
+/** What the server has to be told: a stop that is on record and that its session has not followed yet. */
+function pendingCommands(claim: AttemptClaim, stopReason: string | null): ServerCommand[] {
+  if (stopReason === null) return [];
+  return [{ sessionId: claim.sessionId, attempt: claim.attempt, kind: 'stop', reason: stopReason }];
+}
