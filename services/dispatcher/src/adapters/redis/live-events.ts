@@ -39,7 +39,8 @@ export function createRedisLiveEvents(options: { readonly url: URL; readonly log
   });
   // What was said while the connection was away is lost: everybody has to look.
   subscriber.on('ready', () => {
-    for (const channel of listeners.eventNames()) listeners.emit(channel, toSignal(String(channel), undefined));
+    for (const channel of listeners.eventNames())
+      listeners.emit(channel, toSignal(String(channel), undefined));
   });
 
   // Subscribing again is harmless, and ioredis repeats all subscriptions after a reconnect.
@@ -75,16 +76,18 @@ const channelPrefix = 'lemniscate:live:';
 
 function connect(
   { url, log }: { readonly url: URL; readonly log: Log },
-  settings: RedisOptions,
+  settings: Pick<RedisOptions, 'enableOfflineQueue' | 'maxRetriesPerRequest' | 'commandTimeout'>,
 ): Redis {
-  const connection = new Redis(url.href, {
+  const merged = {
     connectTimeout: 2_000,
     retryStrategy: (times: number) => Math.min(50 * 2 ** times, 1_000),
     ...settings,
-  });
+  };
+  const connection = new Redis(url.href, merged);
   let isAway = false;
   connection.on('error', (error: Error) => {
-    if (!isAway) log.warn({ error: error.message }, 'Redis is away; live readers look into the record instead');
+    if (!isAway)
+      log.warn({ error: error.message }, 'Redis is away; live readers look into the record instead');
     isAway = true;
   });
   connection.on('ready', () => {

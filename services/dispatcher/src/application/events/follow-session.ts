@@ -61,7 +61,9 @@ export async function* followSession(
         await buffer.wait(idleMs, signal);
         continue;
       }
-      const page = await patiently(deps, signal, () => readEvents(deps.database, sessionId, { after: position }));
+      const page = await patiently(deps, signal, () =>
+        readEvents(deps.database, sessionId, { after: position }),
+      );
       if (page === undefined) return;
       for await (const event of showPage(deps, page, position, signal)) {
         position = event.position;
@@ -104,7 +106,12 @@ async function showPatiently(
   stored: StoredEvent,
   signal: AbortSignal,
 ): Promise<PositionedEvent> {
-  const untold = gap(stored.position, stored.position, stored.at, 'the object store does not answer; read the log later');
+  const untold = gap(
+    stored.position,
+    stored.position,
+    stored.at,
+    'the object store does not answer; read the log later',
+  );
   try {
     return (await patiently(deps, signal, () => showEvent(deps.segments, stored))) ?? untold;
   } catch (error) {

@@ -34,7 +34,8 @@ export async function logPage(
     events.push(...(await Promise.all(part.map((stored) => showEvent(deps.segments, stored)))));
   }
   const first = 'after' in range ? range.after + 1 : (events[0]?.position ?? 1);
-  const end = 'after' in range ? (events.at(-1)?.position ?? page.last) : Math.min(range.before - 1, page.last);
+  const end =
+    'after' in range ? (events.at(-1)?.position ?? page.last) : Math.min(range.before - 1, page.last);
   const whole = fillHoles(events, first, end);
   const nextAfter = end < page.last ? end : null;
   return { events: whole, nextAfter, nextBefore: first > 1 ? first : null };
@@ -49,7 +50,8 @@ function fillHoles(events: readonly PositionedEvent[], first: number, end: numbe
     whole.push(event);
     expected = event.position + 1;
   }
-  if (expected <= end) whole.push(gap(expected, end, events.at(-1)?.at ?? new Date(0).toISOString(), goneReason));
+  if (expected <= end)
+    whole.push(gap(expected, end, events.at(-1)?.at ?? new Date(0).toISOString(), goneReason));
   return whole;
 }
 

@@ -46,7 +46,10 @@ function readEvent(value: unknown): ServerEvent {
     .slice(0, 3)
     .map((issue) => `${issue.path.join('.') || 'event'}: ${issue.message}`)
     .join('; ');
-  return { type: 'notice', text: `An event of the agent server could not be read (${where}).`.slice(0, 4096) };
+  return {
+    type: 'notice',
+    text: `An event of the agent server could not be read (${where}).`.slice(0, 4096),
+  };
 }
 
 /** The server's clock is believed up to a minute ahead of ours; an unreadable time is replaced. */

@@ -1,4 +1,8 @@
-import type { DispatcherEvent, PositionedEvent, SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import type {
+  DispatcherEvent,
+  PositionedEvent,
+  SessionEvent,
+} from '@lemniscate/shared/protocol/session-event.ts';
 import type { Transaction } from './transaction.ts';
 
 /** An event on its way into the record. `segmentKey` names the object that holds an output too large for a row. */

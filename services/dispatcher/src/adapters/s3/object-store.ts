@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import {
+  CopyObjectCommand,
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import type { Secret } from '@lemniscate/shared/config/secret.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { ObjectStore } from '../../application/ports/object-store.ts';
+
+export interface ObjectStoreOptions {
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: Secret;
+}
+
+export interface S3ObjectStore extends ObjectStore {
+  /** Creates the bucket when it is missing. @throws CodedError `storage_failed` */
+  prepare(): Promise<void>;
+  close(): void;
+}
+
+/** Bounds of one call: connecting, an idle socket, and the whole of a short call, retries included. Milliseconds. */
+const connectMs = 2_000;
+const idleMs = 10_000;
+const shortCallMs = 10_000;
+/** Reading and copying up to 5 GiB. */
+const longCallMs = 15 * 60_000;
+
+/** The object store over the S3 protocol: AWS, and whatever else speaks it at `endpoint`. */
+export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
+  const client = new S3Client({
+    endpoint: options.endpoint,
+    region: options.region,
+    // Buckets as host names need DNS that only AWS has.
+    forcePathStyle: true,
+    credentials: {
+      accessKeyId: options.accessKeyId,
+      secretAccessKey: options.secretAccessKey.reveal(),
+    },
+    // Streamed puts with the SDK's own trailing checksum are not understood by every peer.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: connectMs, requestTimeout: idleMs, throwOnRequestTimeout: true },
+  });
+  const { bucket: Bucket } = options;
+  const short = (): { abortSignal: AbortSignal } => ({ abortSignal: AbortSignal.timeout(shortCallMs) });
+  const remove = (Key: string): Promise<unknown> =>
+    client.send(new DeleteObjectCommand({ Bucket, Key }), short());
+
+  return {
+    prepare: () =>
+      guard(options, 'prepare the bucket', async () => {
+        try {
+          await client.send(new HeadBucketCommand({ Bucket }), short());
+        } catch (error) {
+          if (statusOf(error) !== 404) throw error;
+          await client.send(new CreateBucketCommand({ Bucket }), short()).catch((failure: unknown) => {
+            // Somebody else has made it between the two calls.
+            if (statusOf(failure) !== 409) throw failure;
+          });
+        }
+      }),
+    put: (Key, bytes) =>
+      guard(options, `write ${Key}`, async () => {
+        await client.send(new PutObjectCommand({ Bucket, Key, Body: bytes }), short());
+      }),
+    get: (Key) =>
+      guard(options, `read ${Key}`, async () => {
+        const found = await orMissing(
+          client.send(new GetObjectCommand({ Bucket, Key }), {
+            abortSignal: AbortSignal.timeout(longCallMs),
+          }),
+        );
+        if (found?.Body === undefined) return null;
+        return { bytes: found.ContentLength ?? 0, body: guardBody(options, Key, found.Body as Readable) };
+      }),
+    size: (Key) =>
+      guard(options, `look at ${Key}`, async () => {
+        const found = await orMissing(client.send(new HeadObjectCommand({ Bucket, Key }), short()));
+        return found === null ? null : (found.ContentLength ?? 0);
+      }),
+    presignPut: (Key, { sha256, bytes }, seconds) =>
+      guard(options, `sign an upload to ${Key}`, async () => {
+        const checksum = Buffer.from(sha256, 'hex').toString('base64');
+        const command = new PutObjectCommand({
+          Bucket,
+          Key,
+          ContentLength: bytes,
+          ChecksumSHA256: checksum,
+        });
+        // As headers, not in the query: what is in the query binds nothing that the sender sends.
+        const signed = new Set(['content-length', 'x-amz-checksum-sha256']);
+        const url = await getSignedUrl(client, command, {
+          expiresIn: seconds,
+          unhoistableHeaders: signed,
+          signableHeaders: new Set([...signed, 'host']),
+        });
+        return { url, headers: { 'content-length': String(bytes), 'x-amz-checksum-sha256': checksum } };
+      }),
+    presignGet: (Key, seconds) =>
+      guard(options, `sign a download of ${Key}`, () =>
+        getSignedUrl(client, new GetObjectCommand({ Bucket, Key }), { expiresIn: seconds }),
+      ),
+    adopt: (from, to, announced) =>
+      guard(options, `adopt ${from}`, async () => {
+        const abortSignal = AbortSignal.timeout(longCallMs);
+        const found = await orMissing(
+          client.send(new GetObjectCommand({ Bucket, Key: from }), { abortSignal }),
+        );
+        if (found?.Body === undefined) return 'missing';
+        if (!(await holds(found.Body as Readable, announced))) {
+          await remove(from);
+          return 'mismatch';
+        }
+        await client.send(
+          new CopyObjectCommand({
+            Bucket,
+            Key: to,
+            CopySource: `${Bucket}/${encodeURIComponent(from).replaceAll('%2F', '/')}`,
+            // Whoever holds the address could write again between check and copy; then this fails.
+            ...(found.ETag === undefined ? {} : { CopySourceIfMatch: found.ETag }),
+          }),
+          { abortSignal },
+        );
+        await remove(from);
+        return 'adopted';
+      }),
+    close: () => client.destroy(),
+  };
+}
+
+/** Whether the stream is exactly these bytes. Reads no further than one byte too many. */
+async function holds(body: Readable, announced: { sha256: string; bytes: number }): Promise<boolean> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > announced.bytes) break;
+    hash.update(chunk);
+  }
+  return bytes === announced.bytes && hash.digest('hex') === announced.sha256;
+}
+
+async function orMissing<Result>(call: Promise<Result>): Promise<Result | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (statusOf(error) === 404) return null;
+    throw error;
+  }
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('$metadata' in error)) return undefined;
+  return (error.$metadata as { httpStatusCode?: number }).httpStatusCode;
+}
+
+async function guard<Result>(
+  options: ObjectStoreOptions,
+  what: string,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    throw storageFailed(options, what, error);
+  }
+}
+
+async function* guardBody(
+  options: ObjectStoreOptions,
+  key: string,
+  body: Readable,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* body as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw storageFailed(options, `read ${key} to its end`, error);
+  } finally {
+    body.destroy();
+  }
+}
+
+function storageFailed(options: ObjectStoreOptions, what: string, error: unknown): CodedError {
+  const why = error instanceof Error ? error.name : 'unknown';
+  return new CodedError(
+    'storage_failed',
+    `The object store at ${options.endpoint} could not ${what} (${why}). Check S3_ENDPOINT, the bucket ${options.bucket} and that the store runs.`,
+    { bucket: options.bucket, status: statusOf(error) ?? null },
+    error,
+  );
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { Redis } from 'ioredis';
+import type { PositionedEvent, ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import { createEventLog } from '../../adapters/postgres/event-log.ts';
+import { createRedisLiveEvents } from '../../adapters/redis/live-events.ts';
+import { createTestRecord } from '../../testing/traffic/record.ts';
+import type { TestRecord } from '../../testing/traffic/record.ts';
+import { openTestSession } from '../../testing/traffic/session.ts';
+import { endSession } from '../sessions/end-session.ts';
+import { followSession } from './follow-session.ts';
+import { ingestBatch } from './ingest-batch.ts';
+
+let record: TestRecord;
+before(async () => {
+  record = await createTestRecord();
+});
+after(() => record.close());
+
+const text = (words: string): ServerEvent => ({ type: 'text', turn: 1, text: words });
+const batch = (firstSeq: number, ...events: ServerEvent[]): unknown => ({
+  firstSeq,
+  events: events.map((event) => ({ at: new Date().toISOString(), event })),
+});
+const endIt = async (sessionId: string): Promise<void> => {
+  await record.database.transaction((tx) =>
+    endSession(record, tx, { sessionId, reason: 'finished', message: 'done' }),
+  );
+  record.events.announce(sessionId);
+};
+const never = new AbortController().signal;
+
+async function collect(reader: AsyncIterable<PositionedEvent>): Promise<PositionedEvent[]> {
+  const events: PositionedEvent[] = [];
+  for await (const event of reader) events.push(event);
+  return events;
+}
+
+function assertWhole(events: readonly PositionedEvent[], from: number, to: number): void {
+  assert.deepEqual(
+    events.map((event) => event.position),
+    Array.from({ length: to - from + 1 }, (_, index) => from + index),
+  );
+}
+
+test('history, then live, then the end; a reader of an ended session gets everything and its end', async () => {
+  const claim = await openTestSession(record);
+  await ingestBatch(record, claim, batch(1, text('1'), text('2')));
+  const reader = collect(followSession(record, claim.sessionId, 1, never));
+  await ingestBatch(record, claim, batch(3, text('3')));
+  await endIt(claim.sessionId);
+  const events = await reader;
+  assertWhole(events, 2, 4);
+  assert.equal(events.at(-1)?.event.type, 'state');
+  assertWhole(await collect(followSession(record, claim.sessionId, 0, never)), 1, 4);
+  assert.deepEqual(await collect(followSession(record, claim.sessionId, 4, never)), []);
+  await assert.rejects(collect(followSession(record, 's_unknown', 0, never)), { code: 'session_unknown' });
+});
+
+test('deleted positions are one explicit gap, at the front, in the middle and at the end', async () => {
+  const claim = await openTestSession(record);
+  await ingestBatch(record, claim, batch(1, ...Array.from({ length: 9 }, (_, index) => text(String(index)))));
+  await endIt(claim.sessionId);
+  await record.database.query(
+    'DELETE FROM session_events WHERE session_id = $1 AND position IN (1, 2, 5, 9, 10)',
+    [claim.sessionId],
+  );
+  const events = await collect(followSession(record, claim.sessionId, 0, never));
+  const gaps = events.flatMap(({ event }) => (event.type === 'gap' ? [[event.from, event.to]] : []));
+  assert.deepEqual(gaps, [
+    [1, 2],
+    [5, 5],
+    [9, 10],
+  ]);
+});
+
+test('a reader that goes away leaves nothing behind', async () => {
+  const claim = await openTestSession(record);
+  let stopped = 0;
+  const deps = {
+    ...record,
+    live: {
+      ...record.live,
+      subscribe: (...args: Parameters<typeof record.live.subscribe>) => {
+        const stop = record.live.subscribe(...args);
+        return () => {
+          stopped += 1;
+          stop();
+        };
+      },
+    },
+  };
+  const gone = new AbortController();
+  const reader = collect(followSession(deps, claim.sessionId, 0, gone.signal));
+  gone.abort();
+  assert.deepEqual(await reader, []);
+  assert.equal(stopped, 1);
+  await ingestBatch(record, claim, batch(1, text('x')));
+  for await (const event of followSession(deps, claim.sessionId, 0, never)) {
+    assert.equal(event.position, 1);
+    break;
+  }
+  assert.equal(stopped, 2);
+});
+
+test('a slow reader holds a bounded part and is served from the record', async () => {
+  const claim = await openTestSession(record);
+  const reader = followSession(record, claim.sessionId, 0, never);
+  await ingestBatch(record, claim, batch(1, text('first')));
+  const events = [(await reader.next()).value as PositionedEvent];
+  // 40 MiB while nobody reads.
+  const large = text('x'.repeat(200_000));
+  const before = heapAfterGc();
+  for (let seq = 2; seq < 202; seq += 10)
+    await ingestBatch(record, claim, batch(seq, ...Array.from({ length: 10 }, () => large)));
+  const held = heapAfterGc() - before;
+  assert.ok(held < 16 * 1024 * 1024, `held ${held} bytes for one slow reader`);
+  await endIt(claim.sessionId);
+  for await (const event of reader) events.push({ ...event, event: text('') });
+  assertWhole(events, 1, 202);
+});
+
+function heapAfterGc(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+test('over a Redis that is flushed, killed and started again a reader in another process misses nothing', async () => {
+  const port = await freePort();
+  let server = startRedis(port);
+  const url = new URL(`redis://127.0.0.1:${port}`);
+  const readerSide = createRedisLiveEvents({ url, log: record.log });
+  const writerSide = createRedisLiveEvents({ url, log: record.log });
+  const events = createEventLog({ clock: record.clock, live: writerSide });
+  const writer = { ...record, live: writerSide, events };
+  try {
+    await pingUntilUp(url);
+    const claim = await openTestSession(record);
+    const seen: PositionedEvent[] = [];
+    const waiting = new Map<number, () => void>();
+    const reader = (async () => {
+      for await (const event of followSession({ ...record, live: readerSide }, claim.sessionId, 0, never)) {
+        seen.push(event);
+        waiting.get(event.position)?.();
+      }
+    })();
+    const say = async (position: number): Promise<void> => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.set(position, resolve);
+      await ingestBatch(writer, claim, batch(position, text(String(position))));
+      await promise;
+    };
+    for (let position = 1; position <= 20; position += 1) await say(position);
+    const admin = new Redis(url.href);
+    await admin.flushall();
+    admin.disconnect();
+    for (let position = 21; position <= 40; position += 1) await say(position);
+    server.kill('SIGKILL');
+    await once(server, 'exit');
+    for (let position = 41; position <= 43; position += 1) await say(position);
+    server = startRedis(port);
+    for (let position = 44; position <= 60; position += 1) await say(position);
+    await endIt(claim.sessionId);
+    await reader;
+    assertWhole(seen, 1, 61);
+  } finally {
+    readerSide.close();
+    writerSide.close();
+    server.kill('SIGKILL');
+  }
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function startRedis(port: number): ReturnType<typeof spawn> {
+  const quiet = ['--save', '', '--appendonly', 'no', '--bind', '127.0.0.1'];
+  return spawn('redis-server', ['--port', String(port), ...quiet], { stdio: 'ignore' });
+}
+
+async function pingUntilUp(url: URL): Promise<void> {
+  const admin = new Redis(url.href, { maxRetriesPerRequest: null });
+  admin.on('error', () => undefined);
+  await admin.ping();
+  admin.disconnect();
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { policySchema } from '@lemniscate/shared/policy/policy.ts';
+import type { PolicyInput } from '@lemniscate/shared/policy/policy.ts';
+import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
+import { judgeProposal } from './judge-proposal.ts';
+import type { JudgedSession } from './judge-proposal.ts';
+import { readProposal } from './read-proposal.ts';
+
+const propose = (tool: string, args: Record<string, string>) =>
+  readProposal({
+    callId: 'c1',
+    turn: 1,
+    tool,
+    arguments: args,
+    argumentsDigest: argumentsDigest(args),
+    waitMs: 0,
+  });
+const session = (policy: PolicyInput, more: Partial<JudgedSession> = {}): JudgedSession => ({
+  project_id: 'local',
+  policy: policySchema.parse(policy),
+  surface: 'api',
+  interactive: true,
+  stop_reason: null,
+  actions_used: 0,
+  commands_used: 0,
+  waited_ms: 0,
+  running_at: '2026-01-01T00:00:00.000Z',
+  now: '2026-01-01T00:10:00.000Z',
+  ...more,
+});
+const readFree = { tools: { read_file: 'allow', list_files: 'exclude' } } as const;
+const read = propose('read_file', { path: 'a.txt' });
+const answerOf = (...given: Parameters<typeof judgeProposal>) => {
+  const judgement = judgeProposal(...given);
+  return judgement.kind === 'answer' ? judgement.answer : judgement.kind;
+};
+
+test('a free tool goes by automation', () => {
+  const answer = answerOf(session(readFree), read, null, true);
+  assert.deepEqual(answer, {
+    verdict: 'go',
+    decidedBy: 'automation',
+    reasons: ["the policy's value for read_file is allowedWithoutPermission"],
+  });
+});
+
+test('what the policy forbids is canceled on the terminal and errored elsewhere', () => {
+  const list = propose('list_files', {});
+  for (const [surface, state] of [
+    ['terminal', 'canceled'],
+    ['ide', 'errored'],
+    ['api', 'errored'],
+    ['trigger', 'errored'],
+  ] as const) {
+    const answer = answerOf(session(readFree, { surface }), list, null, true);
+    assert.ok(typeof answer === 'object' && answer.verdict === 'forbidden');
+    assert.equal(answer.state, state);
+  }
+});
+
+test('an ask waits for a person where one follows, and is refused with the freeing line where none does', () => {
+  assert.equal(answerOf(session({}), read, null, true), 'ask');
+  const alone = answerOf(session({}, { interactive: false }), read, null, true);
+  assert.ok(typeof alone === 'object' && alone.verdict === 'rejected');
+  assert.deepEqual([alone.decidedBy, alone.reason, alone.endsLoop], ['automation', 'approval_expired', true]);
+  assert.match(alone.message, /tools: \{read_file: allowedWithoutPermission\}/);
+});
+
+test('only a human yes lets an ask run', () => {
+  const approval = { id: 'apr_1', subject: 'p', message: null };
+  const judge = (state: 'approved' | 'rejected' | 'expired', decided_by: 'human' | 'automation') =>
+    answerOf(session({}), read, { ...approval, state, decided_by }, false);
+  const yes = judge('approved', 'human');
+  assert.ok(typeof yes === 'object' && yes.verdict === 'go' && yes.decidedBy === 'human');
+  const forged = judge('approved', 'automation');
+  assert.ok(typeof forged === 'object' && forged.verdict === 'rejected' && forged.decidedBy === 'automation');
+  const no = judge('rejected', 'human');
+  assert.ok(typeof no === 'object' && no.verdict === 'rejected' && no.reason === 'tool_rejected');
+  const late = judge('expired', 'automation');
+  assert.ok(typeof late === 'object' && late.verdict === 'rejected' && late.reason === 'approval_expired');
+  assert.equal(late.decidedBy, 'automation');
+});
+
+test('continueAfterToolRejection keeps the loop', () => {
+  const approval = { id: 'a', subject: 'p', message: 'no', state: 'rejected', decided_by: 'human' } as const;
+  const answer = answerOf(session({ continueAfterToolRejection: true }), read, approval, false);
+  assert.ok(typeof answer === 'object' && answer.verdict === 'rejected');
+  assert.deepEqual([answer.endsLoop, answer.message], [false, 'no']);
+});
+
+test('budgets stop with their reason; waiting for a person costs no minutes', () => {
+  const policy = { ...readFree, budgets: { maxActions: 3, maxMinutes: 10, maxCommands: 1 } };
+  const reason = (more: Partial<JudgedSession>, isNew = true) => {
+    const answer = answerOf(session(policy, more), read, null, isNew);
+    return typeof answer === 'object' && answer.verdict === 'stop' ? answer.reason : null;
+  };
+  assert.equal(reason({}), 'time_budget');
+  assert.equal(reason({ waited_ms: 60_000 }), null);
+  assert.equal(reason({ waited_ms: 60_000, actions_used: 3 }), 'budget_actions');
+  assert.equal(reason({ waited_ms: 60_000, actions_used: 3 }, false), null);
+  assert.equal(reason({ stop_reason: 'budget_cost' }), 'budget_cost');
+});
+
+test('a proposal with wrong arguments, an unknown tool, another digest or endless nesting is refused', () => {
+  const args = { path: 'a' };
+  const request = { callId: 'c', turn: 1, tool: 'read_file', arguments: args, waitMs: 0 };
+  const good = { ...request, argumentsDigest: argumentsDigest(args) };
+  assert.equal(readProposal(good).path, 'a');
+  assert.throws(() => readProposal({ ...good, tool: 'sudo' }), { code: 'request_invalid' });
+  assert.throws(() => readProposal({ ...good, arguments: { path: 'a', mode: 1 } }), {
+    code: 'request_invalid',
+  });
+  assert.throws(() => readProposal({ ...good, argumentsDigest: '0'.repeat(64) }), {
+    code: 'digest_mismatch',
+  });
+  let nested: unknown = 1;
+  for (let depth = 0; depth < 50_000; depth += 1) nested = [nested];
+  assert.throws(() => readProposal({ ...good, arguments: { path: nested } }), { code: 'request_invalid' });
+});

@@ -1,0 +1,132 @@
+import { evaluateToolCall } from '@lemniscate/shared/policy/evaluate.ts';
+import type { Evaluation } from '@lemniscate/shared/policy/evaluate.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
+import type { Surface } from '@lemniscate/shared/protocol/session-order.ts';
+import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
+import { exhaustedActions, exhaustedCommands, exhaustedTime } from '../budgets/session-budget.ts';
+import type { BudgetUse } from '../budgets/session-budget.ts';
+import type { Proposal } from './read-proposal.ts';
+
+/** What the session says to a proposal. */
+export interface JudgedSession extends BudgetUse {
+  readonly project_id: string;
+  readonly policy: Policy;
+  readonly surface: Surface;
+  readonly interactive: boolean;
+  readonly stop_reason: string | null;
+}
+
+/** The approval of exactly this call, these arguments and this policy, if there is one. */
+export interface KnownApproval {
+  readonly id: string;
+  readonly state: 'waiting' | 'approved' | 'rejected' | 'expired' | 'withdrawn';
+  readonly decided_by: 'human' | 'automation' | null;
+  readonly subject: string | null;
+  readonly message: string | null;
+}
+
+/** The judgement: an answer for good, or that a person has to be asked. */
+export type Judgement =
+  | { readonly kind: 'answer'; readonly answer: FinalAnswer; readonly evaluation: Evaluation | null }
+  | { readonly kind: 'ask'; readonly evaluation: Evaluation };
+export type FinalAnswer = Exclude<PermitAnswer, { verdict: 'waiting' }>;
+
+/**
+ * Judges a proposal; pure. Stop and budgets come first, then the policy, then the person's decision. `isNew` says that
+ * this call has not used its action yet.
+ */
+export function judgeProposal(
+  session: JudgedSession,
+  proposal: Proposal,
+  approval: KnownApproval | null,
+  isNew: boolean,
+): Judgement {
+  const stopped = stopOf(session, isNew);
+  if (stopped !== null) return { kind: 'answer', answer: stopped, evaluation: null };
+  const evaluation = evaluateToolCall(session.policy, proposal);
+  const answer = (given: FinalAnswer): Judgement => ({ kind: 'answer', answer: given, evaluation });
+
+  if (evaluation.verdict === 'disabled') return answer(forbidden(session, proposal, evaluation));
+  if (evaluation.verdict === 'allowedWithoutPermission')
+    return answer(go(session, proposal, 'automation', evaluation.reasons));
+  if (approval === null && !session.interactive) return answer(nobodyAnswers(session, proposal, evaluation));
+  if (approval === null || approval.state === 'waiting') return { kind: 'ask', evaluation };
+  if (approval.state === 'approved' && approval.decided_by === 'human')
+    return answer(go(session, proposal, 'human', evaluation.reasons));
+  return answer(refused(session, proposal, approval));
+}
+
+function stopOf(session: JudgedSession, isNew: boolean): FinalAnswer | null {
+  if (session.stop_reason !== null)
+    return {
+      verdict: 'stop',
+      reason: session.stop_reason,
+      message: 'The session is being stopped; nothing more is permitted.',
+    };
+  const { budgets } = session.policy;
+  const exhausted = exhaustedTime(budgets, session) ?? (isNew ? exhaustedActions(budgets, session) : null);
+  return exhausted === null ? null : { verdict: 'stop', ...exhausted };
+}
+
+function go(
+  session: JudgedSession,
+  { tool }: Proposal,
+  decidedBy: 'human' | 'automation',
+  reasons: readonly string[],
+): FinalAnswer {
+  const exhausted = tool === 'run_command' ? exhaustedCommands(session.policy.budgets, session) : null;
+  if (exhausted !== null) return { verdict: 'stop', ...exhausted };
+  return { verdict: 'go', decidedBy, reasons: [...reasons] };
+}
+
+function forbidden(session: JudgedSession, { tool }: Proposal, { reasons }: Evaluation): FinalAnswer {
+  return {
+    verdict: 'forbidden',
+    decidedBy: 'automation',
+    state: surfaceRules[session.surface].forbiddenCall,
+    message: `The policy of project ${session.project_id} does not let ${tool} do this: ${reasons.join('; ')}. Do it in another way or go on without it.`,
+    reasons: [...reasons],
+  };
+}
+
+/** Nobody sits there who could be asked, so automation says no and names the line that would have said yes. */
+function nobodyAnswers(
+  session: JudgedSession,
+  { tool, arguments: args }: Proposal,
+  evaluation: Evaluation,
+): FinalAnswer {
+  const command = typeof args['command'] === 'string' ? args['command'].slice(0, 200) : '';
+  const line =
+    tool === 'run_command' && session.policy.tools['run_command'] === 'allowedWithoutPermission'
+      ? `freeCommands: ["${command}"]`
+      : tool === 'run_command'
+        ? `tools: {run_command: allowedWithoutPermission} with freeCommands: ["${command}"]`
+        : `tools: {${tool}: allowedWithoutPermission}`;
+  return {
+    verdict: 'rejected',
+    decidedBy: 'automation',
+    message: `${tool} needs a person's approval and nobody can answer in this session (${evaluation.reasons.join('; ')}). To let it run unasked, the policy of project ${session.project_id} needs ${line}.`,
+    endsLoop: !session.policy.continueAfterToolRejection,
+    reason: 'approval_expired',
+  };
+}
+
+function refused(session: JudgedSession, { tool }: Proposal, approval: KnownApproval): FinalAnswer {
+  const endsLoop = !session.policy.continueAfterToolRejection;
+  if (approval.state === 'rejected' && approval.decided_by === 'human')
+    return {
+      verdict: 'rejected',
+      decidedBy: 'human',
+      message: approval.message ?? `The person rejected this use of ${tool}.`,
+      endsLoop,
+      reason: 'tool_rejected',
+    };
+  return {
+    verdict: 'rejected',
+    decidedBy: 'automation',
+    message: `Nobody answered the request to approve ${tool} in time.`,
+    endsLoop,
+    reason: 'approval_expired',
+  };
+}

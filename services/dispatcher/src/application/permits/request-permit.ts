@@ -1,0 +1,154 @@
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
+import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
+import type { AttemptClaim } from '../events/live-attempt.ts';
+import { lockLiveAttempt } from '../events/live-attempt.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { LiveEvents, LiveSignal } from '../ports/live-events.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { judgeProposal } from './judge-proposal.ts';
+import type { KnownApproval } from './judge-proposal.ts';
+import { readProposal } from './read-proposal.ts';
+import type { Proposal } from './read-proposal.ts';
+import { recordAnswer, recordQuestion, recordRepeatedQuestion } from './record-permit.ts';
+import type { PermitContext, RecordDeps } from './record-permit.ts';
+
+export interface PermitDeps extends RecordDeps {
+  readonly database: Database;
+  readonly events: EventLog;
+  readonly live: LiveEvents;
+  readonly newId: NewId;
+  readonly clock: Clock;
+}
+
+/** A decision made in another dispatcher is seen at the latest after this, whatever happens to signals. */
+const recheckMs = 1_000;
+
+/**
+ * Answers a proposal. One transaction checks attempt, stop, budgets, policy and approval and writes proposal and
+ * decision; a repeat gets the stored answer. Where a person has to be asked, the answer is held up to `waitMs`.
+ * @param gone aborts when the caller has hung up
+ * @throws CodedError `attempt_stale`, `request_invalid`, `digest_mismatch`, `conflict` (other arguments, same call)
+ */
+export async function requestPermit(
+  deps: PermitDeps,
+  claim: AttemptClaim,
+  body: unknown,
+  gone: AbortSignal,
+): Promise<PermitAnswer> {
+  const proposal = readProposal(body);
+  const news = createNews();
+  // Listens before it asks: a decision between question and wait would be missed.
+  const stopListening = deps.live.subscribe(claim.sessionId, news.hear);
+  try {
+    const deadline = deps.clock.monotonicMs() + proposal.waitMs;
+    let answer = await askOnce(deps, claim, proposal);
+    while (answer.verdict === 'waiting' && !gone.aborted) {
+      const left = deadline - deps.clock.monotonicMs();
+      if (left <= 0) break;
+      await news.wait(Math.min(left, recheckMs), gone);
+      if (await isWaiting(deps.database, answer.approvalId)) continue;
+      answer = await askOnce(deps, claim, proposal);
+    }
+    return answer;
+  } finally {
+    stopListening();
+  }
+}
+
+async function askOnce(deps: PermitDeps, claim: AttemptClaim, proposal: Proposal): Promise<PermitAnswer> {
+  const { answer, asked } = await deps.database.transaction((tx) => decide(deps, tx, claim, proposal));
+  if (asked) deps.events.announce(claim.sessionId);
+  return answer;
+}
+
+interface KnownCall extends Record<string, unknown> {
+  readonly answer: unknown;
+  readonly arguments_digest: string | null;
+  readonly approval: KnownApproval | null;
+}
+
+async function decide(
+  deps: PermitDeps,
+  tx: Transaction,
+  claim: AttemptClaim,
+  proposal: Proposal,
+): Promise<{ answer: PermitAnswer; asked: boolean }> {
+  const [session, [known]] = await Promise.all([
+    lockLiveAttempt(tx, claim),
+    // Sent with the lock and run after it, so it sees what whoever held the lock has written.
+    tx.query<KnownCall>(
+      `SELECT c.answer, c.arguments_digest, to_jsonb(p) AS approval FROM sessions s
+       LEFT JOIN tool_calls c ON c.session_id = s.id AND c.attempt = $2 AND c.call_id = $3
+       LEFT JOIN LATERAL (
+         SELECT id, state, decided_by, subject, message FROM approvals
+         WHERE session_id = s.id AND call_id = $3 AND arguments_digest = $4 AND policy_digest = s.policy_digest
+       ) p ON true
+       WHERE s.id = $1`,
+      [claim.sessionId, claim.attempt, proposal.callId, proposal.argumentsDigest],
+    ),
+  ]);
+  const approval = known?.approval ?? null;
+  const proposedBefore = known?.arguments_digest ?? null;
+  if (proposedBefore !== null && proposedBefore !== proposal.argumentsDigest)
+    throw new CodedError(
+      'conflict',
+      `Call ${proposal.callId} of session ${claim.sessionId} was proposed with other arguments before. A changed call needs an id of its own.`,
+      { session: claim.sessionId, call: proposal.callId },
+    );
+  if (known?.answer != null) return { answer: permitAnswerSchema.parse(known.answer), asked: false };
+
+  const isNew = proposedBefore === null;
+  const judgement = judgeProposal(session, proposal, approval, isNew);
+  const context: PermitContext = { claim, session, proposal, isNew, evaluation: judgement.evaluation };
+  if (judgement.kind === 'answer') {
+    await recordAnswer(deps, tx, context, judgement.answer, approval);
+    return { answer: judgement.answer, asked: false };
+  }
+  if (approval !== null) {
+    if (isNew) await recordRepeatedQuestion(deps, tx, context);
+    return { answer: { verdict: 'waiting', approvalId: approval.id }, asked: false };
+  }
+  const approvalId = deps.newId('approval');
+  await recordQuestion(deps, tx, context, approvalId);
+  return { answer: { verdict: 'waiting', approvalId }, asked: true };
+}
+
+async function isWaiting(database: Transaction, approvalId: string): Promise<boolean> {
+  const [row] = await database.query<{ state: string }>('SELECT state FROM approvals WHERE id = $1', [
+    approvalId,
+  ]);
+  return row?.state === 'waiting';
+}
+
+/** Remembers between two waits that something was heard that may concern an approval. */
+function createNews(): {
+  hear(signal: LiveSignal): void;
+  wait(ms: number, gone: AbortSignal): Promise<void>;
+} {
+  let heard = false;
+  let wake: (() => void) | undefined;
+  return {
+    hear: ({ events }) => {
+      // Output of other calls is no news here; a signal without events may be anything.
+      if (events !== undefined && !events.some(({ event }) => event.type === 'approval')) return;
+      heard = true;
+      wake?.();
+    },
+    wait: async (ms, gone) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, ms);
+      const abort = (): void => resolve();
+      gone.addEventListener('abort', abort);
+      wake = resolve;
+      if (heard || gone.aborted) resolve();
+      await promise;
+      heard = false;
+      wake = undefined;
+      clearTimeout(timer);
+      gone.removeEventListener('abort', abort);
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { createAuditLog, readCommitmentKey } from '../../adapters/postgres/audit-log.ts';
+import { createDatabase } from '../../adapters/postgres/database.ts';
+import { createEventLog } from '../../adapters/postgres/event-log.ts';
+import { migrate } from '../../adapters/postgres/migrations.ts';
+import { createRedisLiveEvents } from '../../adapters/redis/live-events.ts';
+import { createObjectStore } from '../../adapters/s3/object-store.ts';
+import { createPositionWatch } from '../../application/events/position-watch.ts';
+import { createSegments } from '../../application/events/segments.ts';
+import { createSignals } from '../../application/signals.ts';
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import { secret } from '@lemniscate/shared/config/secret.ts';
+import { createNewId } from '@lemniscate/shared/id.ts';
+import type { Log } from '../../application/ports/log.ts';
+
+/** A variable that the test runner sets. */
+export function testVariable(name: string): string {
+  const value = process.env[name];
+  if (value === undefined || value === '') throw new Error(`This test needs ${name}; npm test sets it.`);
+  return value;
+}
+
+/** Swallows records; a test that wants them reads `records`. */
+export function createTestLog(): Log & { readonly records: { level: string; message: string }[] } {
+  const records: { level: string; message: string }[] = [];
+  const write = (level: string) => (_record: object, message: string) =>
+    void records.push({ level, message });
+  return { records, debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+/** A database of this test's own, migrated; `drop` removes it. */
+async function createTestDatabase(): Promise<{ url: URL; drop: () => Promise<void> }> {
+  const admin = new URL(testVariable('LEMNISCATE_TEST_DATABASE_URL'));
+  const name = `traffic_${randomBytes(6).toString('hex')}`;
+  const url = new URL(admin);
+  url.pathname = `/${name}`;
+  const client = new pg.Client({ connectionString: admin.href });
+  await client.connect();
+  // Roles belong to the cluster: files that migrate at the same moment would trip over each other.
+  await client.query(`SELECT pg_advisory_lock(hashtext('lemniscate-test-migrations'))`);
+  await client.query(`CREATE DATABASE ${name}`);
+  await migrate(url, () => undefined);
+  await client.query(`SELECT pg_advisory_unlock(hashtext('lemniscate-test-migrations'))`);
+  return {
+    url,
+    drop: async () => {
+      await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await client.end();
+    },
+  };
+}
+
+export type TestRecord = Awaited<ReturnType<typeof createTestRecord>>;
+
+/** Everything real that the traffic side stands on, in one process. */
+export async function createTestRecord() {
+  const testDatabase = await createTestDatabase();
+  const log = createTestLog();
+  const clock = systemClock;
+  const database = createDatabase({
+    url: testDatabase.url,
+    connections: 20,
+    statementTimeoutMs: 20_000,
+    onIdleError: () => undefined,
+  });
+  const live = createRedisLiveEvents({ url: new URL(testVariable('LEMNISCATE_TEST_REDIS_URL')), log });
+  const objects = createObjectStore({
+    endpoint: testVariable('LEMNISCATE_TEST_S3_ENDPOINT'),
+    bucket: `traffic-${randomBytes(6).toString('hex')}`,
+    region: 'us-east-1',
+    accessKeyId: 'test',
+    secretAccessKey: secret('test'),
+  });
+  await objects.prepare();
+  const audit = createAuditLog({ clock, commitmentKey: await readCommitmentKey(database) });
+  const events = createEventLog({ clock, live });
+  const segments = createSegments({ objects, clock, log });
+  const watch = createPositionWatch({ database, log });
+  return {
+    url: testDatabase.url,
+    database,
+    live,
+    log,
+    clock,
+    objects,
+    audit,
+    events,
+    segments,
+    watch,
+    newId: createNewId(),
+    signals: createSignals(),
+    self: 'spiffe://lemniscate/dispatcher/test',
+    close: async () => {
+      watch.close();
+      live.close();
+      objects.close();
+      await database.close();
+      await testDatabase.drop();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { policySchema } from '@lemniscate/shared/policy/policy.ts';
+import type { PolicyInput } from '@lemniscate/shared/policy/policy.ts';
+import type { AttemptClaim } from '../../application/events/live-attempt.ts';
+import type { TestRecord } from './record.ts';
+
+export interface TestSessionOptions {
+  readonly state?: 'starting' | 'running';
+  readonly interactive?: boolean;
+  readonly surface?: 'terminal' | 'api';
+  readonly policy?: PolicyInput;
+  readonly relayTokenHash?: string;
+  readonly model?: string;
+}
+
+/** Puts a placed session into the record, as the control side would have left it: attempt 1, live on `server-a`. */
+export async function openTestSession(
+  record: Pick<TestRecord, 'database' | 'audit' | 'newId' | 'self'>,
+  options: TestSessionOptions = {},
+): Promise<AttemptClaim> {
+  const sessionId = record.newId('session');
+  const policy = JSON.stringify(policySchema.parse(options.policy ?? {}));
+  await record.database.transaction(async (tx) => {
+    await tx.query(
+      `INSERT INTO projects (id, policy, policy_digest) VALUES ('local', '{}', $1) ON CONFLICT DO NOTHING`,
+      ['0'.repeat(64)],
+    );
+    await tx.query(
+      `INSERT INTO sessions (id, project_id, state, phase, attempt, server_id, instruction, repository, runtime, model,
+         surface, interactive, execution, opened_by, policy, policy_digest, running_at)
+       VALUES ($1, 'local', $2, $3, 1, 'server-a', 'do it', '{"kind":"path","path":"/r"}', 'native', $4, $5, $6,
+         'server', 'person-1', $7, $8, CASE WHEN $2 = 'running' THEN now() END)`,
+      [
+        sessionId,
+        options.state ?? 'running',
+        options.state === 'starting' ? 'booting' : 'working',
+        options.model ?? 'scripted-1',
+        options.surface ?? 'api',
+        options.interactive ?? false,
+        policy,
+        '1'.repeat(64),
+      ],
+    );
+    await tx.query(
+      `INSERT INTO attempts (session_id, attempt, server_id, state, relay_token_hash, lease_expires_at, start_deadline)
+       VALUES ($1, 1, 'server-a', 'live', $2, now() + interval '1 hour', now() + interval '1 hour')`,
+      [sessionId, options.relayTokenHash ?? ''],
+    );
+    await record.audit.append(tx, sessionChain(sessionId), [
+      { type: 'session.opened', subject: 'person-1', body: { policyDigest: '1'.repeat(64) } },
+    ]);
+  });
+  return { sessionId, attempt: 1, serverId: 'server-a' };
+}
+
+/** The types and bodies of a chain's entries, in order. */
+export async function chainEntries(
+  record: Pick<TestRecord, 'database'>,
+  chain: string,
+): Promise<{ type: string; subject: string; body: Record<string, unknown> }[]> {
+  const rows = await record.database.query<{ type: string; body: Buffer }>(
+    'SELECT type, body FROM audit_entries WHERE chain = $1 ORDER BY seq',
+    [chain],
+  );
+  return rows.map(({ type, body }) => {
+    const envelope: unknown = JSON.parse(body.toString('utf8'));
+    const { subject, body: inner } = envelope as { subject: string; body: Record<string, unknown> };
+    return { type, subject, body: inner };
+  });
+}
