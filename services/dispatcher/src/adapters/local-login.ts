@@ -3,8 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { Person } from '../application/identity.ts';
-import type { Authenticator } from '../http/identity.ts';
+import type { Authenticator, Person } from '../application/identity.ts';
 
 const loginSchema = z.object({
   token: z.string().min(20),

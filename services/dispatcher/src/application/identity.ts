@@ -9,3 +9,9 @@ export interface Person {
 export interface ServerPeer {
   readonly serverId: string;
 }
+
+/** Checks a bearer token. */
+export interface Authenticator {
+  /** @throws CodedError `unauthenticated` */
+  authenticate(token: string | null): Promise<Person>;
+}

@@ -3,14 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { parseServiceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { ServiceRole } from '@lemniscate/shared/protocol/identity.ts';
-import type { Person, ServerPeer } from '../application/identity.ts';
+import type { Authenticator, Person, ServerPeer } from '../application/identity.ts';
 import type { App } from './app.ts';
-
-/** Checks a bearer token. */
-export interface Authenticator {
-  /** @throws CodedError `unauthenticated` */
-  authenticate(token: string | null): Promise<Person>;
-}
 
 const persons = new WeakMap<FastifyRequest, Person>();
 const servers = new WeakMap<FastifyRequest, ServerPeer>();

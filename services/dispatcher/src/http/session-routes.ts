@@ -12,10 +12,11 @@ import { getSession, listSessions } from '../application/sessions/read-sessions.
 import { stopSession } from '../application/sessions/stop-session.ts';
 import type { StopSessionDeps } from '../application/sessions/stop-session.ts';
 import { waitForEnd } from '../application/sessions/wait-for-end.ts';
+import type { WaitDeps } from '../application/sessions/wait-for-end.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 
-export type SessionRouteDeps = CreateSessionDeps & StopSessionDeps;
+export type SessionRouteDeps = CreateSessionDeps & StopSessionDeps & WaitDeps;
 
 /** Path parameter of every route below a session. */
 export const sessionParams = z.object({ id: z.string().regex(/^[\w-]{1,64}$/, 'must be a session id') });

@@ -21,8 +21,6 @@ export interface CreateSessionDeps {
   readonly signals: Signals;
   readonly newId: NewId;
   readonly models: ModelOffer;
-  /** A keyed commitment to the instruction: the log can prove it and does not hold it. */
-  readonly commit: (instruction: string) => string;
 }
 
 /**
@@ -162,7 +160,7 @@ async function openRecord(
         body: {
           project: request.project,
           policyDigest: frozen.digest,
-          instructionCommitment: deps.commit(request.instruction),
+          instructionCommitment: deps.audit.commit('instruction', request.instruction),
           repositoryKind: request.repository.kind,
           agent: request.agent ?? 'default',
           runtime: order.runtime,

@@ -1,19 +1,19 @@
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
+import type { LiveEvents } from '../ports/live-events.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import type { Signals } from '../signals.ts';
 import { unknownSession } from './session-row.ts';
 
 export interface WaitDeps {
   readonly database: Transaction;
-  readonly signals: Signals;
+  readonly live: Pick<LiveEvents, 'subscribe'>;
 }
 
-/** Another dispatcher may have ended the session: its signals do not reach us. */
+/** Live signals may be lost; the record is looked at this often whatever they say. */
 const recheckMs = 1_000;
 
 /**
- * Waits until the session has ended, for at most `waitMs`. The signal makes it quick; the record decides.
+ * Waits until the session has ended, for at most `waitMs`. Live signals make it quick; the record decides.
  * @param gone aborts when the caller hangs up
  * @returns whether it has ended
  */
@@ -25,13 +25,13 @@ export async function waitForEnd(
 ): Promise<boolean> {
   const deadline = performance.now() + waitMs;
   let wake = Promise.withResolvers<void>();
-  const stopListening = deps.signals.on('ended', (ended) => {
-    if (ended === sessionId) wake.resolve();
-  });
-  const onGone = (): void => wake.resolve();
-  gone.addEventListener('abort', onGone);
+  const wakeUp = (): void => wake.resolve();
+  const unsubscribe = deps.live.subscribe(sessionId, wakeUp);
+  gone.addEventListener('abort', wakeUp);
   try {
     for (;;) {
+      // Renewed before the look: what happens after it wakes the next wait.
+      wake = Promise.withResolvers();
       const [row] = await deps.database.query<{ state: SessionState }>(
         'SELECT state FROM sessions WHERE id = $1',
         [sessionId],
@@ -40,12 +40,11 @@ export async function waitForEnd(
       if (sessionHasEnded(row.state)) return true;
       const left = deadline - performance.now();
       if (left <= 0 || gone.aborted) return false;
-      const timer = setTimeout(() => wake.resolve(), Math.min(left, recheckMs));
+      const timer = setTimeout(wakeUp, Math.min(left, recheckMs));
       await wake.promise.finally(() => clearTimeout(timer));
-      wake = Promise.withResolvers();
     }
   } finally {
-    stopListening();
-    gone.removeEventListener('abort', onGone);
+    unsubscribe();
+    gone.removeEventListener('abort', wakeUp);
   }
 }

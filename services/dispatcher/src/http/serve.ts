@@ -1,0 +1,95 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { Logger } from 'pino';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import type { Authenticator } from '../application/identity.ts';
+import type { HeartbeatDeps } from '../application/servers/take-heartbeat.ts';
+import { createApp } from './app.ts';
+import type { App, ListenerTls } from './app.ts';
+import { registerHealthRoutes } from './health-routes.ts';
+import type { HealthDeps } from './health-routes.ts';
+import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
+import { requireAgentServer, requirePerson } from './identity.ts';
+import { listen } from './listen.ts';
+import { registerServerRoutes } from './server-routes.ts';
+import type { ServerRouteDeps } from './server-routes.ts';
+import { registerSessionRoutes } from './session-routes.ts';
+import type { SessionRouteDeps } from './session-routes.ts';
+
+/** What a listener shows to its callers, as PEM. */
+export interface TlsIdentity {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface FrameDeps {
+  readonly log: Logger;
+  readonly newId: NewId;
+}
+
+export interface Listener {
+  readonly port: number;
+  readonly close: () => Promise<void>;
+}
+
+export type PublicDeps = FrameDeps &
+  SessionRouteDeps &
+  ServerRouteDeps & { readonly authenticator: Authenticator; readonly ready: HealthDeps['parts'] };
+
+export type InternalDeps = FrameDeps & HeartbeatDeps;
+
+export interface ListenerAddress<Certificate> {
+  readonly host: string;
+  readonly port: number;
+  readonly certificate: Certificate;
+}
+
+const mebibyte = 1024 * 1024;
+
+/** The public listener: people and their programs. */
+export async function servePublic(
+  deps: PublicDeps,
+  address: ListenerAddress<TlsIdentity | null>,
+): Promise<Listener> {
+  const app = await createApp({
+    title: 'Lemniscate',
+    logger: deps.log as FastifyBaseLogger,
+    newId: deps.newId,
+    bodyLimit: mebibyte,
+    tls: address.certificate === null ? null : tlsOf(address.certificate, false),
+  });
+  requirePerson(app, deps.authenticator);
+  registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
+  registerSessionRoutes(app, deps);
+  registerServerRoutes(app, deps);
+  return open(app, address, 'LEMNISCATE_PORT');
+}
+
+/** The internal listener: agent servers with a certificate of ours, and nobody else. */
+export async function serveInternal(
+  deps: InternalDeps,
+  address: ListenerAddress<TlsIdentity>,
+): Promise<Listener> {
+  const app = await createApp({
+    title: 'Lemniscate internal',
+    logger: deps.log as FastifyBaseLogger,
+    newId: deps.newId,
+    bodyLimit: 8 * mebibyte,
+    tls: tlsOf(address.certificate, true),
+  });
+  requireAgentServer(app);
+  registerHeartbeatRoutes(app, deps);
+  return open(app, address, 'LEMNISCATE_INTERNAL_PORT');
+}
+
+async function open(app: App, address: { host: string; port: number }, variable: string): Promise<Listener> {
+  const port = await listen(app, address.host, address.port, variable).catch(async (error: unknown) => {
+    await app.close();
+    throw error;
+  });
+  return { port, close: () => app.close() };
+}
+
+function tlsOf(certificate: TlsIdentity, clientCertificates: boolean): ListenerTls {
+  return { ca: certificate.ca, cert: certificate.cert, key: certificate.key, clientCertificates };
+}

@@ -1,0 +1,51 @@
+import { drainOutbox } from '../application/placement/drain-outbox.ts';
+import { placeSession } from '../application/placement/place-session.ts';
+import type { PlaceSessionDeps } from '../application/placement/place-session.ts';
+import { promoteWaiting } from '../application/placement/promote-waiting.ts';
+import { requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
+import { probeServers } from '../application/servers/probe-servers.ts';
+import type { ProbeDeps, ProbeMemory } from '../application/servers/probe-servers.ts';
+import type { PlacementJob, PlacementQueue } from '../application/ports/placement-queue.ts';
+import type { SignalName } from '../application/signals.ts';
+import { startLoop } from './loop.ts';
+import type { Loop } from './loop.ts';
+import { reap } from './reaper.ts';
+import type { ReaperDeps } from './reaper.ts';
+
+export interface JobDeps extends PlaceSessionDeps, ProbeDeps, ReaperDeps {
+  readonly queue: PlacementQueue & {
+    work(
+      place: (job: PlacementJob, failures: readonly string[], started: number) => ReturnType<typeof placeSession>,
+    ): void;
+  };
+}
+
+export interface Jobs {
+  stop(timeoutMs: number): Promise<void>;
+}
+
+/** The loops that keep the fleet right, each on its signal and on its timer, and the workers of the queue. */
+export function startJobs(deps: JobDeps): Jobs {
+  const { log } = deps;
+  const probes: ProbeMemory = new Map();
+  const plan: readonly [name: string, everyMs: number, signal: SignalName | null, work: () => Promise<unknown>][] = [
+    ['probe', 2_000, 'probeServers', () => probeServers(deps, probes)],
+    ['outbox', 1_000, 'outbox', () => drainOutbox(deps)],
+    ['promote', 1_000, 'slotFreed', () => promoteWaiting(deps)],
+    ['reaper', 1_000, 'attemptDue', () => reap(deps)],
+    ['requeue', 2_000, null, () => requeueForgotten(deps)],
+  ];
+  const unsubscribes: (() => void)[] = [];
+  const loops: Loop[] = plan.map(([name, everyMs, signal, work]) => {
+    const loop = startLoop({ name, everyMs, log, work: async () => void (await work()) });
+    if (signal !== null) unsubscribes.push(deps.signals.on(signal, loop.kick));
+    return loop;
+  });
+  deps.queue.work((job, failures, started) => placeSession(deps, job, failures, started));
+  return {
+    stop: async (timeoutMs) => {
+      for (const unsubscribe of unsubscribes) unsubscribe();
+      await Promise.all(loops.map((loop) => loop.stop(timeoutMs)));
+    },
+  };
+}
