@@ -86,7 +86,9 @@ async function build(
   });
 
   // The record
-  const migrated = await migrate(config.DATABASE_URL, (message) => log.warn({ component: 'migrations' }, message));
+  const migrated = await migrate(config.DATABASE_URL, (message) =>
+    log.warn({ component: 'migrations' }, message),
+  );
   if (migrated.length > 0) log.info({ migrated }, 'the schema was brought up to date');
   const database = createDatabase({
     url: config.DATABASE_URL,
@@ -118,7 +120,9 @@ async function build(
   const audit = createAuditLog({
     clock,
     commitmentKey: await readCommitmentKey(database),
-    appended: createAppendSignal(database, (error) => log.debug({ err: error }, 'the exporter was not woken')),
+    appended: createAppendSignal(database, (error) =>
+      log.debug({ err: error }, 'the exporter was not woken'),
+    ),
   });
   const events = createEventLog({ clock, live });
   const objects = createObjectStore({

@@ -14,7 +14,10 @@ export async function reap(deps: ReaperDeps): Promise<void> {
   if (gapMs > 0) {
     const extended = await extendLeases(deps.database, deps.leaseMs, gapMs);
     if (extended > 0)
-      deps.log.info({ gapMs: Math.round(gapMs), extended }, 'leases were extended by the time of our own absence');
+      deps.log.info(
+        { gapMs: Math.round(gapMs), extended },
+        'leases were extended by the time of our own absence',
+      );
   }
   await reapAttempts(deps);
   deps.gaps.ticked();

@@ -15,7 +15,11 @@ import type { ReaperDeps } from './reaper.ts';
 export interface JobDeps extends PlaceSessionDeps, ProbeDeps, ReaperDeps {
   readonly queue: PlacementQueue & {
     work(
-      place: (job: PlacementJob, failures: readonly string[], started: number) => ReturnType<typeof placeSession>,
+      place: (
+        job: PlacementJob,
+        failures: readonly string[],
+        started: number,
+      ) => ReturnType<typeof placeSession>,
     ): void;
   };
 }
@@ -28,7 +32,12 @@ export interface Jobs {
 export function startJobs(deps: JobDeps): Jobs {
   const { log } = deps;
   const probes: ProbeMemory = new Map();
-  const plan: readonly [name: string, everyMs: number, signal: SignalName | null, work: () => Promise<unknown>][] = [
+  const plan: readonly [
+    name: string,
+    everyMs: number,
+    signal: SignalName | null,
+    work: () => Promise<unknown>,
+  ][] = [
     ['probe', 2_000, 'probeServers', () => probeServers(deps, probes)],
     ['outbox', 1_000, 'outbox', () => drainOutbox(deps)],
     ['promote', 1_000, 'slotFreed', () => promoteWaiting(deps)],

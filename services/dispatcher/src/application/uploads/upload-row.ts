@@ -5,14 +5,19 @@ import type { Transaction } from '../ports/transaction.ts';
 export interface UploadRow extends Record<string, unknown> {
   readonly id: string;
   readonly project_id: string;
-  /** A person's subject, or an attempt as `attemptOwner` names it. */
+  /** As `personOwner` and `attemptOwner` name it. */
   readonly owner: string;
   readonly sha256: string;
   readonly bytes: number;
   readonly state: 'announced' | 'stored' | 'refused';
 }
 
-/** How an attempt is named as an owner. Persons' subjects cannot look like it: they hold no such scheme. */
+/** How a person is named as an owner. */
+export function personOwner(person: { readonly subject: string }): string {
+  return `person:${person.subject}`;
+}
+
+/** How an attempt is named as an owner. */
 export function attemptOwner(claim: { readonly sessionId: string; readonly attempt: number }): string {
   return `attempt:${claim.sessionId}/${claim.attempt}`;
 }
