@@ -51,10 +51,7 @@ export interface JournalQueue {
   replaceFirst(line: Buffer): void;
 }
 
-export function createJournalQueue(
-  files: JournalFiles,
-  given: Partial<JournalBounds> = {},
-): JournalQueue {
+export function createJournalQueue(files: JournalFiles, given: Partial<JournalBounds> = {}): JournalQueue {
   const bounds = { ...defaultJournalBounds, ...given };
   let entries: Entry[] = [];
   let lastSeq = 0;

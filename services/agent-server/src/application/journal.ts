@@ -115,7 +115,9 @@ export function createJournal(deps: JournalDeps): Journal {
       // One poisonous event must not hold up the others for ever: find it, then put a notice in its place.
       limit = 1;
       if (refusals > refusalsBeforeReplacement) {
-        queue.replaceFirst(line(deps.clock, { type: 'notice', text: `An event was refused: ${error.message}` }));
+        queue.replaceFirst(
+          line(deps.clock, { type: 'notice', text: `An event was refused: ${error.message}` }),
+        );
         refusals = 0;
       }
     }

@@ -75,16 +75,7 @@ export function createPoolMember(
   async function remove(): Promise<void> {
     if (state !== 'destroying') become('destroying');
     await booted.catch(() => undefined);
-    const backoff = createBackoff(200, 10_000);
-    while (sandbox !== null) {
-      try {
-        await sandbox.destroy();
-        break;
-      } catch (error) {
-        deps.log.error({ sandbox: id, error: String(error) }, 'a sandbox is still there; trying again');
-        await delay(backoff.next());
-      }
-    }
+    if (sandbox !== null) await destroyUntilGone(sandbox, deps.log);
     gone();
   }
 
@@ -110,4 +101,16 @@ export function createPoolMember(
     },
     destroy,
   };
+}
+
+async function destroyUntilGone(sandbox: Sandbox, log: Log): Promise<void> {
+  const backoff = createBackoff(200, 10_000);
+  for (;;) {
+    try {
+      return await sandbox.destroy();
+    } catch (error) {
+      log.error({ sandbox: sandbox.id, error: String(error) }, 'a sandbox is still there; trying again');
+      await delay(backoff.next());
+    }
+  }
 }

@@ -99,8 +99,15 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
         await sandbox.ping(pingMs);
         return sandbox;
       } catch (error) {
-        deps.log.warn({ sandbox: sandbox.id, error: String(error) }, 'a warm sandbox did not answer and is destroyed');
-        member.destroy().catch((fault: unknown) => deps.log.error({ sandbox: sandbox.id, error: String(fault) }, 'not destroyed'));
+        deps.log.warn(
+          { sandbox: sandbox.id, error: String(error) },
+          'a warm sandbox did not answer and is destroyed',
+        );
+        member
+          .destroy()
+          .catch((fault: unknown) =>
+            deps.log.error({ sandbox: sandbox.id, error: String(fault) }, 'not destroyed'),
+          );
       }
     }
     return null;
@@ -109,7 +116,8 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
   /** A boot that the pool has under way is as unused as one begun now, and nearer to its end. */
   async function takeBooting(profile: SandboxProfile): Promise<Sandbox> {
     const coming = [...members.values()].find(
-      (member) => member.profile.name === profile.name && member.state() === 'booting' && member.awaitedBy() === 'pool',
+      (member) =>
+        member.profile.name === profile.name && member.state() === 'booting' && member.awaitedBy() === 'pool',
     );
     const member = coming ?? boot(profile, 'session');
     member.await();
@@ -139,9 +147,11 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
         return { sandbox: await abortable(coming, signal), warm: false };
       } catch (error) {
         // Given up while it boots: nobody else may have it.
-        coming.then((sandbox) => members.get(sandbox.id)?.destroy()).catch((fault: unknown) => {
-          deps.log.debug({ error: String(fault) }, 'a boot that nobody waits for has failed');
-        });
+        coming
+          .then((sandbox) => members.get(sandbox.id)?.destroy())
+          .catch((fault: unknown) => {
+            deps.log.debug({ error: String(fault) }, 'a boot that nobody waits for has failed');
+          });
         throw error;
       }
     },

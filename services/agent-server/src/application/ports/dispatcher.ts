@@ -2,7 +2,11 @@ import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { PermitAnswer, PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
 import type { HeartbeatAnswer, ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import type { EventBatchAnswer } from '@lemniscate/shared/protocol/session-event.ts';
-import type { SessionResult, UploadAnswer, UploadRequest } from '@lemniscate/shared/protocol/session-result.ts';
+import type {
+  SessionResult,
+  UploadAnswer,
+  UploadRequest,
+} from '@lemniscate/shared/protocol/session-result.ts';
 
 /** Events as the journal holds them: each line is the JSON of `{at, event}`. `firstSeq` numbers the first one. */
 export interface JournalBatch {

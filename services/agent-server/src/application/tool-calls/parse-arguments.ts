@@ -29,9 +29,11 @@ export function parseArguments(tool: ToolName, text: string): ParsedArguments {
   if (!object.success) return refused('they are not a JSON object', text);
   const twice = findDuplicateKey(text);
   if (twice !== null) return refused(`they name ${JSON.stringify(twice)} twice`, text);
-  if (!isWellFormed(object.data)) return refused('they hold a lone surrogate, which is not valid Unicode', text);
+  if (!isWellFormed(object.data))
+    return refused('they hold a lone surrogate, which is not valid Unicode', text);
   const parsed = toolCatalogue[tool].schema.safeParse(value);
-  if (!parsed.success) return refused(`they do not fit the tool's schema: ${z.prettifyError(parsed.error)}`, text);
+  if (!parsed.success)
+    return refused(`they do not fit the tool's schema: ${z.prettifyError(parsed.error)}`, text);
   return { ok: true, input: object.data };
 }
 

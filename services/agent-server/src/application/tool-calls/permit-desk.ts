@@ -39,14 +39,11 @@ export function createPermitDesk(deps: {
   readonly dispatcher: Pick<Dispatcher, 'askPermit'>;
   readonly lease: Lease;
   readonly log: Log;
-  /** Resolves when the dispatcher knows that the session runs; before that it would refuse. */
-  readonly running: (signal: AbortSignal) => Promise<void>;
 }): PermitDesk {
   return {
     ask: async (proposal, signal, onWaiting) => {
       const backoff = createBackoff(100, 3000);
       let told = false;
-      await deps.running(signal);
       for (;;) {
         await deps.lease.hold(signal);
         try {
@@ -58,7 +55,10 @@ export function createPermitDesk(deps: {
         } catch (error) {
           signal.throwIfAborted();
           if (!isCodedError(error) || !passing.has(error.code)) throw error;
-          deps.log.warn({ ...deps.held, callId: proposal.callId, error: error.message }, 'no permit yet; asking again');
+          deps.log.warn(
+            { ...deps.held, callId: proposal.callId, error: error.message },
+            'no permit yet; asking again',
+          );
           await sleep(backoff.next(), signal);
         }
       }

@@ -43,7 +43,11 @@ export async function runToolCall(
 ): Promise<ToolCallOutcome> {
   try {
     signal.throwIfAborted();
-    if (!isToolName(call.tool)) return errored(call, `There is no tool ${JSON.stringify(cut(call.tool, 100))}. The tools are ${toolNames.join(', ')}.`);
+    if (!isToolName(call.tool))
+      return errored(
+        call,
+        `There is no tool ${JSON.stringify(cut(call.tool, 100))}. The tools are ${toolNames.join(', ')}.`,
+      );
     const parsed = parseArguments(call.tool, argumentsText);
     if (!parsed.ok) return errored(call, parsed.message);
     return await decideAndRun(deps, call, call.tool, parsed.input, signal);
@@ -64,7 +68,13 @@ async function decideAndRun(
   const tool = tools[name] as Tool<ToolName>;
   const typed = input as Parameters<typeof tool.title>[0];
   call.become('generated', { title: makeVisibleLine(tool.title(typed)) });
-  const proposal = { callId: call.callId, turn: call.turn, tool: name, arguments: input, argumentsDigest: digestArguments(input) };
+  const proposal = {
+    callId: call.callId,
+    turn: call.turn,
+    tool: name,
+    arguments: input,
+    argumentsDigest: digestArguments(input),
+  };
   let waited = false;
   const decision = await deps.permits.ask(proposal, signal, () => {
     waited = true;
@@ -95,7 +105,27 @@ async function finished(
   const { isError, text, ...claims } = result;
   const facts = { ...claims, durationMs: deps.clock.monotonicMs() - began, preview: text };
   call.become(isError ? 'errored' : 'done', isError ? { ...facts, message: text } : facts);
-  return { kind: 'resume', isError, text };
+  return (await brokenBound(deps.sandbox)) ?? { kind: 'resume', isError, text };
+}
+
+/** A sandbox can survive a bound that one of its commands broke; the session still ends there, cleanly and on record. */
+async function brokenBound(sandbox: Sandbox): Promise<ToolCallOutcome | null> {
+  const { memoryKills, processRefusals } = await sandbox.counters();
+  if ((memoryKills ?? 0) > 0) {
+    return {
+      kind: 'end',
+      reason: 'sandbox_memory',
+      message: 'A command used more memory than the sandbox may.',
+    };
+  }
+  if ((processRefusals ?? 0) > 0) {
+    return {
+      kind: 'end',
+      reason: 'sandbox_processes',
+      message: 'A command started more processes than the sandbox may.',
+    };
+  }
+  return null;
 }
 
 /** Two streams in the order of their pieces: what one has gathered goes before the other speaks. */

@@ -11,11 +11,16 @@ export const editFile: Tool<'edit_file'> = {
     const edit = replaceText(file.text, input);
     if (!edit.ok) return failure(edit.message);
     if (Buffer.byteLength(edit.text) > editableBytes) {
-      return failure(`${input.path} would become larger than ${editableBytes} bytes; change it with a command.`);
+      return failure(
+        `${input.path} would become larger than ${editableBytes} bytes; change it with a command.`,
+      );
     }
     const fault = await writeText(context, input.path, edit.text);
     if (fault !== null) return failure(fault);
-    return { isError: false, text: `Replaced ${edit.count} occurrence${edit.count === 1 ? '' : 's'} in ${input.path}.` };
+    return {
+      isError: false,
+      text: `Replaced ${edit.count} occurrence${edit.count === 1 ? '' : 's'} in ${input.path}.`,
+    };
   },
 };
 
@@ -28,15 +33,22 @@ export type Replacement =
  * carriage returns: in a file whose lines end in CR LF, its line feeds stand for CR LF.
  */
 export function replaceText(content: string, input: ToolArguments<'edit_file'>): Replacement {
-  if (input.old_text === input.new_text) return { ok: false, message: 'old_text and new_text are the same; nothing was changed.' };
+  if (input.old_text === input.new_text)
+    return { ok: false, message: 'old_text and new_text are the same; nothing was changed.' };
   const [oldText, newText] = adaptLineEnds(content, input.old_text, input.new_text);
   const pieces = content.split(oldText);
   const count = pieces.length - 1;
   if (count === 0) {
-    return { ok: false, message: `old_text does not occur in ${input.path}; read the file again and give the text exactly.` };
+    return {
+      ok: false,
+      message: `old_text does not occur in ${input.path}; read the file again and give the text exactly.`,
+    };
   }
   if (count > 1 && input.replace_all !== true) {
-    return { ok: false, message: `old_text occurs ${count} times in ${input.path}; give more of its surroundings or set replace_all.` };
+    return {
+      ok: false,
+      message: `old_text occurs ${count} times in ${input.path}; give more of its surroundings or set replace_all.`,
+    };
   }
   return { ok: true, text: pieces.join(newText), count };
 }

@@ -22,7 +22,8 @@ export async function readText(context: ToolContext, path: string): Promise<File
   }
   if (run.end.exitCode !== 0) return { ok: false, message: explain(run, path) };
   const text = decodeText(run.stdout);
-  if (text === null) return { ok: false, message: `${path} is not a UTF-8 text file; change it with a command.` };
+  if (text === null)
+    return { ok: false, message: `${path} is not a UTF-8 text file; change it with a command.` };
   return { ok: true, text, bytes: run.stdout.length };
 }
 

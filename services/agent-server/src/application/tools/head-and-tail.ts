@@ -26,7 +26,9 @@ export function createHeadAndTail(length: number): HeadAndTail {
       const excess = Math.max(0, tail.length - length);
       const end = tail.slice(excess);
       const missing = dropped + excess;
-      return (missing === 0 ? head + end : `${head}\n…(${missing} characters left out)…\n${end}`).toWellFormed();
+      return (
+        missing === 0 ? head + end : `${head}\n…(${missing} characters left out)…\n${end}`
+      ).toWellFormed();
     },
   };
 }

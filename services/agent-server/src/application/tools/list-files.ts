@@ -25,14 +25,19 @@ export const listFiles: Tool<'list_files'> = {
     const more = run.truncated || entries.length > maxEntries;
     return {
       isError: false,
-      text: [...shown, ...(more ? ['(There is more; list a folder below, or with a smaller depth.)'] : [])].join('\n'),
+      text: [
+        ...shown,
+        ...(more ? ['(There is more; list a folder below, or with a smaller depth.)'] : []),
+      ].join('\n'),
     };
   },
 };
 
 function describe(entry: string): string {
   const type = entry.charAt(0);
-  const name = entry.slice(1).replace(/[\u0000-\u001f\u007f]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  const name = entry
+    .slice(1)
+    .replace(/[\u0000-\u001f\u007f]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
   if (type === 'd') return `${name}/`;
   return type === 'l' ? `${name}@` : name;
 }

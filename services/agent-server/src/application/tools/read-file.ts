@@ -37,7 +37,8 @@ function number(bytes: Buffer, offset: number, limit: number, truncated: boolean
   const more = truncated || lines.length > limit;
   const shown = lines.slice(0, limit);
   if (shown.length === 0) {
-    if (truncated) return `Line ${offset} of ${path} is longer than ${maxBytes} bytes; look at it with a command.`;
+    if (truncated)
+      return `Line ${offset} of ${path} is longer than ${maxBytes} bytes; look at it with a command.`;
     return offset === 1 ? `${path} is empty.` : `${path} has fewer than ${offset} lines.`;
   }
   const notes: string[] = [];

@@ -22,7 +22,8 @@ export const runCommand: Tool<'run_command'> = {
     await forward(execution.output, context, (text) => shown.add(text));
     const end = await execution.end;
     context.signal.throwIfAborted();
-    if (end.cause === 'sandbox_lost') throw new CodedError('sandbox_lost', 'The sandbox ended while a command ran in it.');
+    if (end.cause === 'sandbox_lost')
+      throw new CodedError('sandbox_lost', 'The sandbox ended while a command ran in it.');
     return result(shown.toString(), end, seconds);
   },
 };
@@ -41,13 +42,15 @@ async function forward(
     add(text);
     await context.output(stream, text);
   };
-  for await (const { stream, bytes } of output) await pass(stream, decoders[stream].decode(bytes, { stream: true }));
+  for await (const { stream, bytes } of output)
+    await pass(stream, decoders[stream].decode(bytes, { stream: true }));
   for (const stream of ['stdout', 'stderr'] as const) await pass(stream, decoders[stream].decode());
 }
 
 function result(text: string, end: SandboxCommandEnd, seconds: number): ToolResult {
   const notes: string[] = [];
-  if (end.droppedBytes > 0) notes.push(`(${end.droppedBytes} bytes of output beyond the bound were dropped.)`);
+  if (end.droppedBytes > 0)
+    notes.push(`(${end.droppedBytes} bytes of output beyond the bound were dropped.)`);
   if (end.cause === 'timeout') notes.push(`(Ended after ${seconds} s, its time bound.)`);
   if (end.signal !== null && end.cause !== 'timeout') notes.push(`(Ended by signal ${end.signal}.)`);
   if (end.exitCode !== null) notes.push(`(Exit code ${end.exitCode}.)`);

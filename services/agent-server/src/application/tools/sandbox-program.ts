@@ -49,7 +49,8 @@ export async function runProgram(
   }
   const end = await execution.end;
   context.signal.throwIfAborted();
-  if (end.cause === 'sandbox_lost') throw new CodedError('sandbox_lost', 'The sandbox ended while a tool ran in it.');
+  if (end.cause === 'sandbox_lost')
+    throw new CodedError('sandbox_lost', 'The sandbox ended while a tool ran in it.');
   return {
     stdout: Buffer.concat(stdout).subarray(0, maxBytes),
     stderr: Buffer.concat(stderr).subarray(0, errorBytes).toString('utf8').trim(),

@@ -52,12 +52,14 @@ export function createMessageDraft() {
 
   const block = (index: number): DraftBlock => {
     const found = blocks[index];
-    if (found === undefined || found.stopped) throw new Error(`the stream speaks of block ${index}, which is not open`);
+    if (found === undefined || found.stopped)
+      throw new Error(`the stream speaks of block ${index}, which is not open`);
     return found;
   };
 
   function start(index: number, content: Record<string, unknown> & { type: string }): DraftChange {
-    if (index !== blocks.length || index >= maxBlocks) throw new Error(`the stream opens block ${index} out of order`);
+    if (index !== blocks.length || index >= maxBlocks)
+      throw new Error(`the stream opens block ${index} out of order`);
     const begun = openBlock(content);
     blocks.push(begun);
     if (begun.type === 'tool_use') {
@@ -69,7 +71,10 @@ export function createMessageDraft() {
     return begun.type === 'text' && begun.text !== '' ? { kind: 'text', text: begun.text } : null;
   }
 
-  function grow(index: number, delta: Extract<MessageEvent, { type: 'content_block_delta' }>['delta']): DraftChange {
+  function grow(
+    index: number,
+    delta: Extract<MessageEvent, { type: 'content_block_delta' }>['delta'],
+  ): DraftChange {
     const target = block(index);
     if (delta.type === 'signature_delta') {
       target.signature += delta.signature;
@@ -115,7 +120,12 @@ export function createMessageDraft() {
 const toolStart = z.object({ id: z.string().min(1).max(512), name: z.string().min(1).max(512) });
 
 function openBlock(content: Record<string, unknown> & { type: string }): DraftBlock {
-  const common = { type: content.type, start: jsonObjectSchema.parse(content), signature: '', stopped: false };
+  const common = {
+    type: content.type,
+    start: jsonObjectSchema.parse(content),
+    signature: '',
+    stopped: false,
+  };
   if (content.type === 'tool_use') return { ...common, ...toolStart.parse(content), text: '' };
   const text = content['text'] ?? content['thinking'];
   return { ...common, id: '', name: '', text: typeof text === 'string' ? text : '' };

@@ -25,9 +25,19 @@ export const messageEventSchema = z.discriminatedUnion('type', [
 ]);
 export type MessageEvent = z.infer<typeof messageEventSchema>;
 
-const eventTypes: ReadonlySet<string> = new Set(messageEventSchema.options.map((option) => option.shape.type.value));
-const deltaTypes: ReadonlySet<string> = new Set(['text_delta', 'input_json_delta', 'thinking_delta', 'signature_delta']);
-const head = z.looseObject({ type: z.string(), delta: z.looseObject({ type: z.string().optional() }).optional() });
+const eventTypes: ReadonlySet<string> = new Set(
+  messageEventSchema.options.map((option) => option.shape.type.value),
+);
+const deltaTypes: ReadonlySet<string> = new Set([
+  'text_delta',
+  'input_json_delta',
+  'thinking_delta',
+  'signature_delta',
+]);
+const head = z.looseObject({
+  type: z.string(),
+  delta: z.looseObject({ type: z.string().optional() }).optional(),
+});
 
 /** One event of the stream; null for a kind that is to be skipped. @throws z.ZodError or SyntaxError for a broken one */
 export function parseMessageEvent(data: string): MessageEvent | null {

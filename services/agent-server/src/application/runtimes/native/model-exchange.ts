@@ -46,7 +46,10 @@ export async function askModel(
       const dispatcherAway = fault.code === 'service_unreachable';
       if (!dispatcherAway) failingSince ??= context.clock.monotonicMs();
       if (failingSince !== null && context.clock.monotonicMs() - failingSince > failingMs) throw fault;
-      context.log.warn({ sessionId: context.order.sessionId, error: fault.message }, 'the model is asked again');
+      context.log.warn(
+        { sessionId: context.order.sessionId, error: fault.message },
+        'the model is asked again',
+      );
       const asked = fault.details['retryAfterMs'];
       await sleep(Math.max(backoff.next(), typeof asked === 'number' ? asked : 0), signal);
     }
@@ -57,7 +60,9 @@ export async function askModel(
 function asPassingFault(error: unknown): CodedError {
   if (!isCodedError(error)) throw error;
   const passing =
-    error.code === 'service_unreachable' || error.code === 'provider_timeout' || error.details['retryable'] === true;
+    error.code === 'service_unreachable' ||
+    error.code === 'provider_timeout' ||
+    error.details['retryable'] === true;
   if (!passing) throw error;
   return error;
 }
@@ -66,15 +71,13 @@ const providerError = z.object({ error: z.object({ type: z.string().optional(), 
 const problem = z.object({ detail: z.string(), code: z.string().optional() });
 
 /** Turns an answer that is not a message into the error that says what it means here. */
-async function refusal(
-  context: Pick<RuntimeContext, 'order'>,
-  answer: ModelAnswer,
-): Promise<CodedError> {
+async function refusal(context: Pick<RuntimeContext, 'order'>, answer: ModelAnswer): Promise<CodedError> {
   const text = await readBounded(answer);
   const why = sentence(text) ?? `status ${answer.status}`;
   const { status } = answer;
   if (status === 409) return staleAttempt(context.order.sessionId, context.order.attempt);
-  if (status === 402) return new CodedError('budget_exhausted', why, { budget: /budget_[a-z]+/.exec(text)?.[0] ?? null });
+  if (status === 402)
+    return new CodedError('budget_exhausted', why, { budget: /budget_[a-z]+/.exec(text)?.[0] ?? null });
   if (passingStatuses.has(status)) {
     return new CodedError('provider_failed', `The model did not answer (${status}): ${why}`, {
       retryable: true,

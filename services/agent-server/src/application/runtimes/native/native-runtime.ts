@@ -64,7 +64,11 @@ function withoutTools(message: ModelMessage, spoke: boolean, transcript: Transcr
       if (spoke) return { kind: 'continued' };
       return { kind: 'end', end: modelFailed('The model paused without saying anything.') };
     case 'max_tokens':
-      if (!spoke) return { kind: 'end', end: modelFailed('The model reached its output limit without saying anything.') };
+      if (!spoke)
+        return {
+          kind: 'end',
+          end: modelFailed('The model reached its output limit without saying anything.'),
+        };
       transcript.push(userText('Your answer was cut at its output limit. Go on from where it ended.'));
       return { kind: 'continued' };
     case 'refusal':
@@ -72,7 +76,10 @@ function withoutTools(message: ModelMessage, spoke: boolean, transcript: Transcr
     case 'model_context_window_exceeded':
       return { kind: 'end', end: modelFailed('The session has outgrown what the model can read at once.') };
     default:
-      return { kind: 'end', end: modelFailed(`The model stopped for an unknown reason: ${message.stopReason}.`) };
+      return {
+        kind: 'end',
+        end: modelFailed(`The model stopped for an unknown reason: ${message.stopReason}.`),
+      };
   }
 }
 

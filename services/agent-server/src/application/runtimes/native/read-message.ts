@@ -50,5 +50,10 @@ function take(draft: ReturnType<typeof createMessageDraft>, data: string): Draft
 }
 
 function streamFault(why: string, cause?: unknown): CodedError {
-  return new CodedError('provider_failed', `The model's answer could not be used: ${why}.`, { retryable: true }, cause);
+  return new CodedError(
+    'provider_failed',
+    `The model's answer could not be used: ${why}.`,
+    { retryable: true },
+    cause,
+  );
 }

@@ -27,7 +27,11 @@ function toolDefinition(name: ToolName): JsonObject {
   const known = schemas.get(name);
   if (known !== undefined) return known;
   const { $schema: _, ...schema } = z.toJSONSchema(toolCatalogue[name].schema);
-  const definition = { name, description: toolCatalogue[name].description, input_schema: schema as JsonObject };
+  const definition = {
+    name,
+    description: toolCatalogue[name].description,
+    input_schema: schema as JsonObject,
+  };
   schemas.set(name, definition);
   return definition;
 }

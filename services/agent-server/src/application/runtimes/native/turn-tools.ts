@@ -27,7 +27,8 @@ export async function runTurnTools(
       const call = calls.get(request.id);
       if (call === undefined) throw new Error(`tool request ${request.id} was never announced`);
       const outcome = await runRequest(context, call, request);
-      if (outcome.kind === 'end') return { kind: 'end', end: { reason: outcome.reason, message: outcome.message } };
+      if (outcome.kind === 'end')
+        return { kind: 'end', end: { reason: outcome.reason, message: outcome.message } };
       answers.push({ id: request.id, isError: outcome.isError, text: outcome.text });
     }
     return { kind: 'answers', answers };
@@ -36,7 +37,11 @@ export async function runTurnTools(
   }
 }
 
-async function runRequest(context: RuntimeContext, call: ToolCall, request: ToolUse): Promise<ToolCallOutcome> {
+async function runRequest(
+  context: RuntimeContext,
+  call: ToolCall,
+  request: ToolUse,
+): Promise<ToolCallOutcome> {
   if (!request.whole) {
     call.become('errored', { message: unfinished });
     return { kind: 'resume', isError: true, text: unfinished };

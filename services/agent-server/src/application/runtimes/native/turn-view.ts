@@ -38,7 +38,10 @@ export function listenToTurn(context: RuntimeContext, turn: number, callIds: Cal
         if (change.kind === 'text') return text.write(change.text, signal);
         text.flush();
         const identity = { callId: callIds.claim(change.id), turn, tool: cut(change.name, 128) };
-        calls.set(change.id, createToolCall((event) => void sink.emit(event), identity));
+        calls.set(
+          change.id,
+          createToolCall((event) => void sink.emit(event), identity),
+        );
       },
       onVoid: (why) => {
         text.flush();

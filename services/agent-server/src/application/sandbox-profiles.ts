@@ -1,4 +1,4 @@
-import type { SandboxProfile } from '../application/ports/sandbox-driver.ts';
+import type { SandboxProfile } from './ports/sandbox-driver.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -8,7 +8,7 @@ const mebibyte = 1024 * 1024;
  */
 export const sandboxProfiles: readonly SandboxProfile[] = [
   {
-    name: 'standard',
+    name: 'default',
     memoryBytes: 2048 * mebibyte,
     processes: 512,
     cpus: 2,
