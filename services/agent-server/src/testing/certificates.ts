@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { webcrypto } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -69,7 +70,7 @@ export async function createTestAuthority(folder: string, label = 'ca'): Promise
   return { ca, caFile, issue };
 }
 
-async function pemOf(key: CryptoKey): Promise<string> {
+async function pemOf(key: webcrypto.CryptoKey): Promise<string> {
   const bytes = Buffer.from(await crypto.subtle.exportKey('pkcs8', key));
   const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
   return ['-----BEGIN PRIVATE KEY-----', ...lines, '-----END PRIVATE KEY-----', ''].join('\n');

@@ -1,6 +1,7 @@
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { permitRequestSchema } from '@lemniscate/shared/protocol/permit.ts';
 import type { PermitAnswer, PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
@@ -42,7 +43,7 @@ export interface ScriptedDispatcher {
 
 export async function startScriptedDispatcher(ca: string, own: IssuedCertificate): Promise<ScriptedDispatcher> {
   const acknowledged = new Map<string, number>();
-  const sockets = new Set<Socket>();
+  const sockets = new Set<Duplex>();
   const watchers = new Set<() => void>();
   const server = createServer({ ca, cert: own.cert, key: own.key, requestCert: true, rejectUnauthorized: true });
   server.keepAliveTimeout = 60_000;
