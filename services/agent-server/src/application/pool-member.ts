@@ -21,6 +21,8 @@ export interface PoolMember {
   readonly ready: Promise<void>;
   /** @throws CodedError `transition_refused` unless it is warm */
   claim(): Sandbox;
+  /** The handle; there is none before `ready`. */
+  sandbox(): Sandbox;
   /** Resolves when the sandbox is verified to be gone; repeats until then. Idempotent. */
   destroy(): Promise<void>;
 }
@@ -85,6 +87,11 @@ export function createPoolMember(
     return destroying;
   }
 
+  function handle(): Sandbox {
+    if (sandbox === null) throw new Error(`sandbox ${id} has no handle yet`);
+    return sandbox;
+  }
+
   return {
     id,
     profile,
@@ -96,9 +103,9 @@ export function createPoolMember(
     ready,
     claim: () => {
       become('claimed');
-      if (sandbox === null) throw new Error(`sandbox ${id} is warm without a handle`);
-      return sandbox;
+      return handle();
     },
+    sandbox: handle,
     destroy,
   };
 }

@@ -9,10 +9,18 @@ import type { PoolMember } from './pool-member.ts';
 import { createRefill } from './refill.ts';
 
 /** A sandbox that belongs to one session now, and to nobody after it. */
-export interface Claim {
+export interface ClaimedSandbox {
   readonly sandbox: Sandbox;
   /** False for a cold start. */
   readonly warm: boolean;
+}
+
+/** A claim from the moment it is made: it can be given back while its sandbox still boots. */
+export interface Claim {
+  /** @throws CodedError `sandbox_start_failed`; the signal's reason */
+  readonly ready: Promise<ClaimedSandbox>;
+  /** Destroys the sandbox and resolves when it is seen gone; tries for as long as that takes. */
+  release(): Promise<void>;
 }
 
 export interface WarmPoolStatus {
@@ -27,11 +35,9 @@ export interface WarmPoolStatus {
 export interface WarmPool {
   /**
    * A warm sandbox of exactly this profile that answers, else a cold start; never something almost right.
-   * @throws CodedError `request_invalid` for an unknown profile, `sandbox_start_failed`; the signal's reason
+   * @throws CodedError `request_invalid` for an unknown profile
    */
-  claim(profileName: string, signal: AbortSignal): Promise<Claim>;
-  /** Destroys a claimed sandbox and resolves when it is seen gone; tries for as long as that takes. */
-  release(sandbox: Sandbox): Promise<void>;
+  claim(profileName: string, signal: AbortSignal): Claim;
   /** Refuses unknown profiles before a slot is taken. */
   has(profileName: string): boolean;
   status(): WarmPoolStatus;
@@ -92,29 +98,22 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
     return member;
   }
 
-  async function takeWarm(profile: SandboxProfile): Promise<Sandbox | null> {
+  async function takeWarm(profile: SandboxProfile): Promise<PoolMember | null> {
     for (const member of warmOf(profile.name)) {
       const sandbox = member.claim();
       try {
         await sandbox.ping(pingMs);
-        return sandbox;
+        return member;
       } catch (error) {
-        deps.log.warn(
-          { sandbox: sandbox.id, error: String(error) },
-          'a warm sandbox did not answer and is destroyed',
-        );
-        member
-          .destroy()
-          .catch((fault: unknown) =>
-            deps.log.error({ sandbox: sandbox.id, error: String(fault) }, 'not destroyed'),
-          );
+        deps.log.warn({ sandbox: member.id, error: String(error) }, 'a warm sandbox did not answer');
+        void member.destroy();
       }
     }
     return null;
   }
 
   /** A boot that the pool has under way is as unused as one begun now, and nearer to its end. */
-  async function takeBooting(profile: SandboxProfile): Promise<Sandbox> {
+  async function takeBooting(profile: SandboxProfile): Promise<PoolMember> {
     const coming = [...members.values()].find(
       (member) =>
         member.profile.name === profile.name && member.state() === 'booting' && member.awaitedBy() === 'pool',
@@ -128,35 +127,37 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
       throw error;
     }
     refill.succeeded();
-    return member.claim();
+    member.claim();
+    return member;
+  }
+
+  async function take(profile: SandboxProfile): Promise<{ member: PoolMember; warm: boolean }> {
+    const warm = await takeWarm(profile);
+    if (warm === null) coldStarts += 1;
+    const member = warm ?? (await takeBooting(profile));
+    deps.onChange();
+    refill.wake();
+    return { member, warm: warm !== null };
   }
 
   return {
-    claim: async (profileName, signal) => {
+    claim: (profileName, signal) => {
       const profile = profiles.get(profileName);
       if (profile === undefined) throw unknownProfile(profileName, [...profiles.keys()]);
-      const warm = await takeWarm(profile);
-      if (warm !== null) {
-        deps.onChange();
-        refill.wake();
-        return { sandbox: warm, warm: true };
-      }
-      coldStarts += 1;
-      const coming = takeBooting(profile);
-      try {
-        return { sandbox: await abortable(coming, signal), warm: false };
-      } catch (error) {
-        // Given up while it boots: nobody else may have it.
-        coming
-          .then((sandbox) => members.get(sandbox.id)?.destroy())
-          .catch((fault: unknown) => {
-            deps.log.debug({ error: String(fault) }, 'a boot that nobody waits for has failed');
-          });
-        throw error;
-      }
-    },
-    release: async (sandbox) => {
-      await members.get(sandbox.id)?.destroy();
+      const taking = take(profile);
+      const ready = abortable(taking, signal).then(({ member, warm }) => ({
+        sandbox: member.sandbox(),
+        warm,
+      }));
+      // Given back before anybody waited for it: its failure is told by `release` having nothing to destroy.
+      ready.catch(() => undefined);
+      return {
+        ready,
+        release: async () => {
+          const taken = await taking.catch(() => null);
+          await taken?.member.destroy();
+        },
+      };
     },
     has: (profileName) => profiles.has(profileName),
     status: () => ({

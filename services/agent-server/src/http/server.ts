@@ -1,4 +1,4 @@
-import Fastify from 'fastify';
+import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -28,7 +28,7 @@ export function createServer(
       minVersion: 'TLSv1.3',
     },
     loggerInstance: logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit,
     forceCloseConnections: true,
     // The dispatcher keeps its connections; longer than its own 60 s, so that it is never the server who hangs up first.

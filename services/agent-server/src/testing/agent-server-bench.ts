@@ -70,10 +70,15 @@ export async function startBench(t: TestContext, change: Partial<Config> = {}): 
       origin: `https://127.0.0.1:${server.port}`,
       path,
       method,
-      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     });
     const text = await answer.body.text();
-    return { status: answer.statusCode, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
+    return {
+      status: answer.statusCode,
+      body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+    };
   };
   const order = (given: Partial<SessionOrder> = {}) => makeOrder(repository, given);
   return {
@@ -83,8 +88,10 @@ export async function startBench(t: TestContext, change: Partial<Config> = {}): 
     repository,
     order,
     put: (order) => send('PUT', `/sessions/${order.sessionId}`, order),
-    remove: async (sessionId, attempt) => (await send('DELETE', `/sessions/${sessionId}?attempt=${attempt}`)).status,
-    command: async (command) => (await send('POST', `/sessions/${command.sessionId}/commands`, command)).status,
+    remove: async (sessionId, attempt) =>
+      (await send('DELETE', `/sessions/${sessionId}?attempt=${attempt}`)).status,
+    command: async (command) =>
+      (await send('POST', `/sessions/${command.sessionId}/commands`, command)).status,
     get: (path) => send('GET', path),
     leftovers: () => leftovers(config, name, server),
   };
@@ -96,7 +103,9 @@ function makeRepository(folder: string): string {
   writeFileSync(join(folder, 'sum.sh'), '#!/bin/bash\necho $(($1 - $2))\n', { mode: 0o755 });
   writeFileSync(join(folder, 'README.md'), '# Sum\r\n\r\nAdds two numbers.\r\n');
   const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@test.invalid', ...args], { cwd: folder });
+    execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@test.invalid', ...args], {
+      cwd: folder,
+    });
   git('init', '-q', '-b', 'main');
   git('add', '-A');
   git('commit', '-qm', 'Add numbers');

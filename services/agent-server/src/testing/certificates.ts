@@ -42,7 +42,11 @@ export async function createTestAuthority(folder: string, label = 'ca'): Promise
   const caFile = join(folder, `${label}.pem`);
   writeFileSync(caFile, ca);
 
-  async function issue(name: string, uri: string, validTo = new Date(Date.now() + day)): Promise<IssuedCertificate> {
+  async function issue(
+    name: string,
+    uri: string,
+    validTo = new Date(Date.now() + day),
+  ): Promise<IssuedCertificate> {
     const own = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
     const certificate = await X509CertificateGenerator.create({
       subject: `CN=${name}`,

@@ -21,8 +21,17 @@ import type { ModelRequest, ScriptedTurn } from './scripted-model.ts';
 export interface ScriptedDispatcher {
   readonly url: string;
   /** The events of all sessions in the order of their numbers; a repeat is counted once, a hole is refused. */
-  readonly events: { readonly sessionId: string; readonly attempt: number; readonly event: ServerEvent; readonly at: number }[];
-  readonly results: { readonly sessionId: string; readonly attempt: number; readonly result: SessionResult }[];
+  readonly events: {
+    readonly sessionId: string;
+    readonly attempt: number;
+    readonly event: ServerEvent;
+    readonly at: number;
+  }[];
+  readonly results: {
+    readonly sessionId: string;
+    readonly attempt: number;
+    readonly result: SessionResult;
+  }[];
   readonly permits: PermitRequest[];
   readonly modelRequests: ModelRequest[];
   readonly heartbeats: ServerStatus[];
@@ -41,11 +50,20 @@ export interface ScriptedDispatcher {
   close(): Promise<void>;
 }
 
-export async function startScriptedDispatcher(ca: string, own: IssuedCertificate): Promise<ScriptedDispatcher> {
+export async function startScriptedDispatcher(
+  ca: string,
+  own: IssuedCertificate,
+): Promise<ScriptedDispatcher> {
   const acknowledged = new Map<string, number>();
   const sockets = new Set<Duplex>();
   const watchers = new Set<() => void>();
-  const server = createServer({ ca, cert: own.cert, key: own.key, requestCert: true, rejectUnauthorized: true });
+  const server = createServer({
+    ca,
+    cert: own.cert,
+    key: own.key,
+    requestCert: true,
+    rejectUnauthorized: true,
+  });
   server.keepAliveTimeout = 60_000;
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -73,7 +91,8 @@ export async function startScriptedDispatcher(ca: string, own: IssuedCertificate
     const match = /^\/internal\/sessions\/([^/]+)\/attempts\/(\d+)\/(\w+)$/.exec(path);
     if (match === null) throw new CodedError('not_found', `The scripted dispatcher has no ${path}.`);
     const [, sessionId = '', attempt = '', what = ''] = match;
-    if (self.stale.has(`${sessionId}:${attempt}`)) throw new CodedError('attempt_stale', 'Not the session’s attempt.');
+    if (self.stale.has(`${sessionId}:${attempt}`))
+      throw new CodedError('attempt_stale', 'Not the session’s attempt.');
     const body: unknown = JSON.parse(text);
     if (what === 'events') return json(response, 200, ingest(sessionId, Number(attempt), body));
     if (what === 'permits') {
@@ -92,9 +111,12 @@ export async function startScriptedDispatcher(ca: string, own: IssuedCertificate
   function beat(body: unknown) {
     const status = serverStatusSchema.parse(body);
     self.heartbeats.push(status);
-    const isStale = (held: { sessionId: string; attempt: number }) => self.stale.has(`${held.sessionId}:${held.attempt}`);
+    const isStale = (held: { sessionId: string; attempt: number }) =>
+      self.stale.has(`${held.sessionId}:${held.attempt}`);
     return {
-      leases: status.held.filter((held) => !isStale(held)).map((held) => ({ ...held, leaseMs: self.leaseMs })),
+      leases: status.held
+        .filter((held) => !isStale(held))
+        .map((held) => ({ ...held, leaseMs: self.leaseMs })),
       stale: status.held.filter(isStale),
       commands: [],
     };
@@ -122,7 +144,7 @@ export async function startScriptedDispatcher(ca: string, own: IssuedCertificate
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const event of streamOf(turn)) {
       if (response.destroyed) return;
-      response.write(event);
+      await new Promise((resolve) => response.write(event, resolve));
       if (turn.pauseMs !== undefined) await delay(turn.pauseMs);
     }
     if (turn.cutAfter === undefined) response.end();
@@ -143,7 +165,10 @@ export async function startScriptedDispatcher(ca: string, own: IssuedCertificate
     leaseMs: 15_000,
     until: async (look, withinMs = 20_000) => {
       const found = Promise.withResolvers<never>();
-      const timer = setTimeout(() => found.reject(new Error(`not seen within ${withinMs} ms: ${look}`)), withinMs);
+      const timer = setTimeout(
+        () => found.reject(new Error(`not seen within ${withinMs} ms: ${look}`)),
+        withinMs,
+      );
       // Some states (a heartbeat's content) change without a message: looked at twenty times a second as well.
       for (;;) {
         const value = look();
@@ -173,13 +198,19 @@ export async function startScriptedDispatcher(ca: string, own: IssuedCertificate
 
 function json(response: ServerResponse, status: number, body: unknown): void {
   const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+  });
   response.end(text);
 }
 
 function problem(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
-  const document = error instanceof CodedError ? toProblem(error) : toProblem(new CodedError('request_invalid', String(error)));
+  const document =
+    error instanceof CodedError
+      ? toProblem(error)
+      : toProblem(new CodedError('request_invalid', String(error)));
   json(response, document.status, document);
 }
 

@@ -5,7 +5,11 @@ export interface ScriptedTurn {
   /** The connection is closed after so many events, before the message is whole. */
   readonly cutAfter?: number;
   /** Answers with this status and body instead of a stream. */
-  readonly refuse?: { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> };
+  readonly refuse?: {
+    readonly status: number;
+    readonly body: unknown;
+    readonly headers?: Record<string, string>;
+  };
   /** Milliseconds between two events. */
   readonly pauseMs?: number;
 }
@@ -18,19 +22,35 @@ export type ScriptedBlock =
 /** What the model was asked, as far as tests look at it. */
 export interface ModelRequest {
   readonly model: string;
-  readonly messages: readonly { readonly role: string; readonly content: readonly Record<string, unknown>[] }[];
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: readonly Record<string, unknown>[];
+  }[];
   readonly tools?: readonly { readonly name: string }[];
 }
 
 /** The turn as the events of the Anthropic Messages stream. */
 export function streamOf(turn: ScriptedTurn): string[] {
   const events: [string, object][] = [
-    ['message_start', { message: { id: 'msg_1', role: 'assistant', content: [], usage: { input_tokens: 10, output_tokens: 1 } } }],
+    [
+      'message_start',
+      {
+        message: {
+          id: 'msg_1',
+          role: 'assistant',
+          content: [],
+          usage: { input_tokens: 10, output_tokens: 1 },
+        },
+      },
+    ],
   ];
   for (const [index, block] of turn.blocks.entries()) events.push(...blockEvents(block, index));
   const asksTool = turn.blocks.some((block) => 'tool' in block);
   const stop_reason = turn.stopReason ?? (asksTool ? 'tool_use' : 'end_turn');
-  events.push(['message_delta', { delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 20 } }]);
+  events.push([
+    'message_delta',
+    { delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 20 } },
+  ]);
   events.push(['message_stop', {}]);
   return events
     .slice(0, turn.cutAfter ?? events.length)
@@ -42,22 +62,29 @@ function blockEvents(block: ScriptedBlock, index: number): [string, object][] {
   if ('text' in block) {
     return [
       ['content_block_start', { index, content_block: { type: 'text', text: '' } }],
-      ...fragments(block.text, 12).map(
-        (text): [string, object] => ['content_block_delta', { index, delta: { type: 'text_delta', text } }],
-      ),
+      ...fragments(block.text, 12).map((text): [string, object] => [
+        'content_block_delta',
+        { index, delta: { type: 'text_delta', text } },
+      ]),
       stop,
     ];
   }
   const text = 'rawArguments' in block ? block.rawArguments : JSON.stringify(block.input);
   return [
-    ['content_block_start', { index, content_block: { type: 'tool_use', id: block.id, name: block.tool, input: {} } }],
-    ...fragments(text, 7).map(
-      (partial_json): [string, object] => ['content_block_delta', { index, delta: { type: 'input_json_delta', partial_json } }],
-    ),
+    [
+      'content_block_start',
+      { index, content_block: { type: 'tool_use', id: block.id, name: block.tool, input: {} } },
+    ],
+    ...fragments(text, 7).map((partial_json): [string, object] => [
+      'content_block_delta',
+      { index, delta: { type: 'input_json_delta', partial_json } },
+    ]),
     stop,
   ];
 }
 
 function fragments(text: string, length: number): string[] {
-  return Array.from({ length: Math.ceil(text.length / length) }, (_, part) => text.slice(part * length, (part + 1) * length));
+  return Array.from({ length: Math.ceil(text.length / length) }, (_, part) =>
+    text.slice(part * length, (part + 1) * length),
+  );
 }
