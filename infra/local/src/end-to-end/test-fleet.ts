@@ -33,7 +33,7 @@ export interface TestFleet {
  */
 export async function startTestFleet(extra: Readonly<Record<string, string>> = {}): Promise<TestFleet> {
   const scratch = mkdtempSync(join(tmpdir(), 'lemniscate-e2e-'));
-  const { ANTHROPIC_API_KEY: _key, ...inherited } = process.env;
+  const { ANTHROPIC_API_KEY: _key, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
   const environment = {
     ...inherited,
     LEMNISCATE_DATA: join(scratch, 'data'),
@@ -108,7 +108,9 @@ function commitAll(folder: string): void {
 /** Runs a repository's own tests on the host; only for repositories whose files the test itself wrote. */
 export function testsPass(folder: string): boolean {
   try {
-    execFileSync('npm', ['test'], { cwd: folder, stdio: 'pipe' });
+    // Node's test runner does nothing when it believes that another one started it.
+    const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
+    execFileSync('npm', ['test'], { cwd: folder, stdio: 'pipe', env });
     return true;
   } catch (error) {
     if ((error as { status?: number }).status === undefined) throw error;
