@@ -19,7 +19,7 @@ END $$;
 CREATE TABLE audit_entries (
   chain text NOT NULL,
   seq bigint NOT NULL CHECK (seq > 0),
-  prev bytea NOT NULL,
+  prev bytea NOT NULL CHECK (length(prev) IN (0, 32)),
   digest bytea NOT NULL CHECK (length(digest) = 32),
   body bytea NOT NULL,
   type text NOT NULL,

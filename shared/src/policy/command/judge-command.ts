@@ -1,6 +1,81 @@
-import type { CommandJudgement, CommandRules } from './judgement.ts';
+import type { CommandVerdict } from '../verdict.ts';
+import { stricter } from '../verdict.ts';
+import { collectVariables } from './collect-variables.ts';
+import { readRules } from './free-commands.ts';
+import type { CommandJudgement, CommandRules, Piece } from './judgement.ts';
+import { note } from './pieces.ts';
+import type { Scope, Shared } from './scope.ts';
+import { readScript } from './syntax/bash-syntax.ts';
+import { judgeCode, walkScript } from './walk-script.ts';
 
-/** Judges a command. Until the reading of commands is here, every command asks. */
-export function judgeCommand(command: string, _rules: CommandRules): CommandJudgement {
-  return { verdict: 'ask', pieces: [{ text: command, verdict: 'ask', reason: 'commands are not read yet' }] };
+/** Longest command that is judged, in UTF-16 units; what is longer is not shortened but `disabled`. */
+export const maxCommandLength = 100 * 1024;
+
+/**
+ * Judges a bash command by reading it, without running anything. It is split into its pieces; each is judged and
+ * the strictest verdict is the command's. Whatever cannot be read, is too long or fails on the way is `disabled`.
+ * Nothing is thrown. Time is bounded by the length and by a budget of steps.
+ */
+export function judgeCommand(command: string, rules: CommandRules): CommandJudgement {
+  if (command.includes('\0')) return unread(command, 'it holds a NUL character');
+  if (command.length > maxCommandLength)
+    return unread(command, `it is longer than ${maxCommandLength} characters`);
+  try {
+    const scope = rootScope(command, rules);
+    const script = readScript(command);
+    collectVariables(script, scope);
+    walkScript(script, scope);
+    judgeLatentCode(scope);
+    return { verdict: verdictOf(scope.shared.pieces), pieces: scope.shared.pieces };
+  } catch (error) {
+    return unread(command, error instanceof Error ? error.message : 'the judgement failed');
+  }
+}
+
+function rootScope(source: string, rules: CommandRules): Scope {
+  const shared: Shared = {
+    rules: readRules(rules),
+    pieces: [],
+    variables: new Map(),
+    steps: 0,
+    latent: [],
+    arithmetic: false,
+  };
+  return {
+    shared,
+    source,
+    depth: 0,
+    cwd: '',
+    certain: new Set(),
+    functions: new Set(),
+    conditional: false,
+    covered: false,
+    input: { from: 'nothing' },
+    positional: undefined,
+  };
+}
+
+/** A script without commands, such as a comment, runs nothing. */
+function verdictOf(pieces: readonly Piece[]): CommandVerdict {
+  if (pieces.length === 0) return 'allow';
+  return pieces.reduce<CommandVerdict>((verdict, piece) => stricter(verdict, piece.verdict), 'allow');
+}
+
+/**
+ * `x='a[$(id)]'; echo $((x))` runs `id`: bash evaluates the text as arithmetic. Such a text in a script with
+ * arithmetic asks, and what it would run is judged.
+ */
+function judgeLatentCode(scope: Scope): void {
+  const { latent, arithmetic } = scope.shared;
+  if (!arithmetic) return;
+  for (const text of latent) {
+    note(scope, text, 'ask', 'a text that runs when it is evaluated as arithmetic');
+    for (const found of text.matchAll(/\$\(([^()]*)\)|`([^`]*)`/g))
+      judgeCode(found[1] ?? found[2] ?? '', scope);
+  }
+}
+
+function unread(command: string, reason: string): CommandJudgement {
+  const text = command.length > 200 ? `${command.slice(0, 200)}…` : command;
+  return { verdict: 'disabled', pieces: [{ text, verdict: 'disabled', reason }] };
 }

@@ -77,6 +77,16 @@ export type SandboxEndCause =
   | 'sandbox_cpu'
   | 'sandbox_disk';
 
+/** What the kernel counted for one sandbox so far; null where this machine does not count it. */
+export interface SandboxCounters {
+  /** Processes that the kernel killed because the memory bound was reached. */
+  readonly memoryKills: number | null;
+  /** Forks that the kernel refused because the process bound was reached. */
+  readonly processRefusals: number | null;
+  /** CPU time used, in milliseconds. */
+  readonly cpuMs: number | null;
+}
+
 /** One live sandbox. Its folders: `/workspace` (the working copy) and `/home/agent`, both writable; `/tmp`. */
 export interface Sandbox {
   readonly id: string;
@@ -91,6 +101,8 @@ export interface Sandbox {
   ping(timeoutMs: number): Promise<void>;
   /** Kills every command, not the supervisor; resolves when they are gone. */
   killCommands(): Promise<void>;
+  /** Tells a broken bound that the sandbox itself survived (the kernel killed or refused one of its commands). */
+  counters(): Promise<SandboxCounters>;
   /** Settles once, with the cause; never rejects. */
   readonly ended: Promise<SandboxEndCause>;
   /** Ends it and verifies its absence; idempotent. @throws CodedError `sandbox_leaked` */

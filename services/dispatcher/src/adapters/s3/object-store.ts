@@ -31,8 +31,8 @@ export interface S3ObjectStore extends ObjectStore {
 
 /** Bounds of one call: connecting, an idle socket, and the whole of a short call, retries included. Milliseconds. */
 const connectMs = 2_000;
-const idleMs = 10_000;
-const shortCallMs = 10_000;
+const idleMs = 5_000;
+const shortCallMs = 5_000;
 /** Reading and copying up to 5 GiB. */
 const longCallMs = 15 * 60_000;
 

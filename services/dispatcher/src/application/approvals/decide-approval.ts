@@ -149,7 +149,7 @@ async function settleApproval(
         ...(session.attempt > 0 ? { attempt: session.attempt } : {}),
         body: {
           approval: row.id,
-          callId: row.call_id,
+          call: row.call_id,
           argumentsDigest: row.arguments_digest,
           decision: decision.state,
           decidedBy: decision.decidedBy,

@@ -144,7 +144,7 @@ test('tool calls move along their table, late reports move nothing back, and wha
   const entry = (await chainEntries(record, sessionChain(claim.sessionId))).at(-1);
   assert.equal(entry?.type, 'tool.executed');
   assert.deepEqual(entry.body, {
-    callId: 'c1',
+    call: 'c1',
     tool: 'run_command',
     state: 'done',
     permitted: true,

@@ -15,7 +15,7 @@ import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventDraft, EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { changeSessionState } from '../sessions/change-state.ts';
-import { lockLiveAttempt } from './live-attempt.ts';
+import { lockLiveAttempt, readLiveAttempt } from './live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from './live-attempt.ts';
 import { readBatch } from './read-batch.ts';
 import type { NumberedEvent } from './read-batch.ts';
@@ -61,23 +61,12 @@ async function storeSegments(
   const keys = new Map<number, string>();
   const large = batch.filter(({ event }) => isLargeOutput(event));
   if (large.length === 0) return keys;
-  const project = await projectOf(deps.database, claim);
-  if (project === undefined) return keys;
+  const { project_id: project } = await readLiveAttempt(deps.database, claim);
   for (const { seq, event } of large) {
     const key = await deps.segments.store(project, event);
     if (key !== undefined) keys.set(seq, key);
   }
   return keys;
-}
-
-/** The project of a live attempt; undefined lets the transaction find the words of the refusal. */
-async function projectOf(database: Database, claim: AttemptClaim): Promise<string | undefined> {
-  const [row] = await database.query<{ project_id: string }>(
-    `SELECT s.project_id FROM sessions s JOIN attempts a ON a.session_id = s.id AND a.attempt = s.attempt
-     WHERE s.id = $1 AND a.attempt = $2 AND a.server_id = $3 AND a.state = 'live'`,
-    [claim.sessionId, claim.attempt, claim.serverId],
-  );
-  return row?.project_id;
 }
 
 interface Written {

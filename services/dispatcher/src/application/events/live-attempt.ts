@@ -43,6 +43,23 @@ export async function lockLiveAttempt(tx: Transaction, claim: AttemptClaim): Pro
   return row;
 }
 
+/**
+ * The same check without a lock, for what is harmless when the attempt ends a moment later.
+ * @throws CodedError `attempt_stale`
+ */
+export async function readLiveAttempt(
+  database: Transaction,
+  claim: AttemptClaim,
+): Promise<{ readonly project_id: string }> {
+  const [row] = await database.query<{ project_id: string }>(
+    `SELECT s.project_id FROM sessions s JOIN attempts a ON a.session_id = s.id AND a.attempt = s.attempt
+     WHERE s.id = $1 AND a.attempt = $2 AND a.server_id = $3 AND a.state = 'live' AND s.state IN ('starting', 'running')`,
+    [claim.sessionId, claim.attempt, claim.serverId],
+  );
+  if (row === undefined) throw staleAttempt(claim);
+  return row;
+}
+
 /** The error of an attempt that is not the session's live one under this server. */
 export function staleAttempt(claim: AttemptClaim): CodedError {
   return new CodedError(

@@ -12,7 +12,7 @@ import { objectKey } from '../ports/object-store.ts';
 const segmentThresholdBytes = 16 * 1024;
 
 /** How long output stays in the record after the object store has failed, before it is tried again. */
-const restMs = 5_000;
+const restMs = 30_000;
 
 /** Whether an event is an output that belongs into a segment. */
 export function isLargeOutput(event: ServerEvent): boolean {

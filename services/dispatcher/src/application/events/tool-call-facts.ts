@@ -107,7 +107,7 @@ export function executionEntries(claim: AttemptClaim, facts: readonly CallFact[]
       attempt: claim.attempt,
       server: claim.serverId,
       body: {
-        callId: event.callId,
+        call: event.callId,
         tool: event.tool,
         state,
         permitted,

@@ -107,7 +107,7 @@ export async function recordQuestion(
       {
         ...actor(deps.self, claim),
         type: 'approval.requested',
-        body: { approval: approvalId, callId: proposal.callId, argumentsDigest: proposal.argumentsDigest },
+        body: { approval: approvalId, call: proposal.callId, argumentsDigest: proposal.argumentsDigest },
       },
     ]),
   ]);
@@ -160,7 +160,7 @@ function proposedEntry({ isNew, claim, proposal }: PermitContext): AuditDraft[] 
       ...actor(serviceUri('agent-server', claim.serverId), claim),
       type: 'tool.proposed',
       body: {
-        callId: proposal.callId,
+        call: proposal.callId,
         turn: proposal.turn,
         tool: proposal.tool,
         argumentsDigest: proposal.argumentsDigest,
@@ -184,7 +184,7 @@ function decidedEntry(
     ...actor(subject ?? deps.self, claim),
     type: 'tool.decided',
     body: {
-      callId: proposal.callId,
+      call: proposal.callId,
       answer: answer.verdict,
       verdict: evaluation?.verdict ?? null,
       decidedBy,

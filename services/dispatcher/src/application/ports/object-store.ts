@@ -31,5 +31,7 @@ export interface ObjectStore {
 
 /** The content-addressed key of an object in a project. */
 export function objectKey(projectId: string, sha256: string): string {
-  return `projects/${projectId}/objects/${sha256}`;
+  // Some stores keep keys as paths: no name of a project may climb out of its folder.
+  const folder = encodeURIComponent(projectId).replaceAll('.', '%2E');
+  return `projects/${folder}/objects/${sha256}`;
 }

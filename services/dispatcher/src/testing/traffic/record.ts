@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import { Client } from 'pg';
 import { createAuditLog, readCommitmentKey } from '../../adapters/postgres/audit-log.ts';
 import { createDatabase } from '../../adapters/postgres/database.ts';
 import { createEventLog } from '../../adapters/postgres/event-log.ts';
@@ -35,7 +35,7 @@ async function createTestDatabase(): Promise<{ url: URL; drop: () => Promise<voi
   const name = `traffic_${randomBytes(6).toString('hex')}`;
   const url = new URL(admin);
   url.pathname = `/${name}`;
-  const client = new pg.Client({ connectionString: admin.href });
+  const client = new Client({ connectionString: admin.href });
   await client.connect();
   // Roles belong to the cluster: files that migrate at the same moment would trip over each other.
   await client.query(`SELECT pg_advisory_lock(hashtext('lemniscate-test-migrations'))`);

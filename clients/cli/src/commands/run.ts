@@ -1,0 +1,166 @@
+import { sessionViewSchema, toolCallViewSchema } from '@lemniscate/shared/api/session.ts';
+import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { ApiClient } from '../api-client.ts';
+import { verifySessionChain } from '../audit-check.ts';
+import { readExecution } from '../execution.ts';
+import { askApproval, waitingApprovals } from '../follow/approvals.ts';
+import { showDiffFiles, showPatch } from '../follow/diff-view.ts';
+import { followSession } from '../follow/event-stream.ts';
+import { createSessionView } from '../follow/session-view.ts';
+import { exitCodes } from '../io.ts';
+import type { CommandIo } from '../io.ts';
+import { openSession } from '../open-session.ts';
+import { summarise } from '../session-summary.ts';
+import { startWorkstation } from '../workstation.ts';
+import { connectFleet, printJson } from './context.ts';
+import { readPatch } from './diff-decision.ts';
+
+interface RunOptions {
+  readonly repo: string;
+  readonly project?: string;
+  readonly model?: string;
+  readonly runtime?: string;
+  readonly nonInteractive?: boolean;
+  readonly json?: boolean;
+}
+
+const patienceMs = 5 * 60 * 1000;
+
+/**
+ * Follows a session to its end, asks what has to be asked, and shows everything on `out`.
+ * @returns the ended session
+ */
+export async function attend(
+  client: ApiClient,
+  sessionId: string,
+  io: CommandIo,
+  options: { readonly out: NodeJS.WritableStream & CommandIo['stdout']; readonly interactive: boolean },
+): Promise<SessionView> {
+  const view = createSessionView(options.out, io.colour);
+  const events = followSession(client, {
+    sessionId,
+    after: 0,
+    signal: io.signal,
+    patienceMs,
+    onInterruption: () => options.out.write('\n! the fleet is away; going on as soon as it answers\n'),
+  });
+  for await (const event of events) {
+    view.show(event);
+    if (event.event.type !== 'approval' || event.event.state !== 'waiting' || !options.interactive) continue;
+    view.flush();
+    // Asked afresh: while the stream was catching up it may have been decided elsewhere.
+    const { approvalId } = event.event;
+    const approval = (await waitingApprovals(client, sessionId)).find(({ id }) => id === approvalId);
+    if (approval !== undefined) await askApproval(client, approval);
+  }
+  view.flush();
+  return client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
+}
+
+/** One gesture: Ctrl-C stops the session, and with it its sandbox and whatever was not approved. */
+async function stopSession(client: ApiClient, sessionId: string, io: CommandIo): Promise<SessionView> {
+  io.stderr.write('\nStopping the session…\n');
+  return client.json(`/v1/sessions/${sessionId}/stop`, sessionViewSchema, { method: 'POST', body: {} });
+}
+
+async function run(instruction: string, options: RunOptions, io: CommandIo): Promise<void> {
+  const execution = readExecution(io.env);
+  const client = await connectFleet(io);
+  const out = options.json === true ? io.stderr : io.stdout;
+  const interactive = io.interactive && options.nonInteractive !== true && options.json !== true;
+  const workstation = execution === 'workstation' ? await startWorkstation(client, io.env, io.signal) : null;
+  try {
+    const {
+      session: opened,
+      repository,
+      dirty,
+    } = await openSession(
+      client,
+      {
+        instruction,
+        repositoryFolder: options.repo,
+        surface: 'terminal',
+        interactive,
+        execution,
+        ...(options.project === undefined ? {} : { project: options.project }),
+        ...(options.model === undefined ? {} : { model: options.model }),
+        ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
+        ...(workstation === null ? {} : { server: workstation.serverId }),
+      },
+      io.signal,
+    );
+    out.write(
+      `session ${opened.id} on ${repository.folder}${dirty ? ', with its uncommitted changes' : ''}\n`,
+    );
+    out.write(`model ${opened.model}, execution ${opened.execution}\n`);
+    let session: SessionView;
+    try {
+      session = await attend(client, opened.id, io, { out, interactive });
+    } catch (error) {
+      if (!io.signal.aborted) throw error;
+      session = await stopSession(client, opened.id, io);
+    }
+    await report(client, session, repository.folder, io, options.json === true);
+    io.setExitCode(session.exitCode ?? exitCodes.failed);
+  } finally {
+    await workstation?.stop();
+  }
+}
+
+async function report(
+  client: ApiClient,
+  session: SessionView,
+  folder: string,
+  io: CommandIo,
+  json: boolean,
+): Promise<void> {
+  const audit = await verifySessionChain(client, session.id);
+  if (json) {
+    const calls = z.object({ toolCalls: z.array(toolCallViewSchema) });
+    const { toolCalls } = await client.json(`/v1/sessions/${session.id}/tool-calls`, calls);
+    return printJson(io, summarise(session, toolCalls, audit, folder));
+  }
+  const { stdout } = io;
+  stdout.write('\n');
+  if (session.diff !== null && session.diff.state === 'offered' && session.diff.files.length > 0) {
+    showPatch(stdout, Buffer.from(await readPatch(client, session.id)).toString('utf8'), io.colour);
+    showDiffFiles(stdout, session.diff.files, io.colour);
+    stdout.write(
+      `\nApply it to your working tree: lemniscate apply ${session.id}\nOr refuse it: lemniscate reject ${session.id}\n`,
+    );
+  } else stdout.write('No file was changed.\n');
+  const { usage } = session;
+  stdout.write(
+    `${session.state} (${session.reason ?? 'no reason'}) · ${usage.inputTokens} in, ${usage.outputTokens} out, ${usage.cacheReadTokens} cache read, ${usage.cacheWriteTokens} cache write · ${session.priced ? `$${session.totalCostUsd}` : 'unpriced'} · audit ${audit.entries} entries, ${audit.verified ? 'verified' : 'NOT VERIFIED'}\n`,
+  );
+  return undefined;
+}
+
+/** `lemniscate run "…"`. */
+export function registerRun(program: Command, io: CommandIo): void {
+  program
+    .command('run')
+    .description(
+      'Opens a session on a local git repository, uncommitted changes included, and follows it to its end.',
+    )
+    .argument('<instruction>', 'what the agent should do')
+    .option('--repo <folder>', 'the repository', '.')
+    .option('--project <name>', 'the project whose policy and budgets apply')
+    .option('--model <id>', 'the model')
+    .option('--runtime <name>', 'who drives the loop')
+    .option('--non-interactive', 'nobody can be asked: what needs an approval is refused')
+    .option('--json', 'one JSON object at the end on stdout, all else on stderr')
+    .addHelpText(
+      'after',
+      `
+Where the sandbox runs: LEMNISCATE_AGENT_EXECUTION=server uses the fleet's servers; "workstation", or nothing,
+uses this machine. Exit codes: 0 finished, 1 failed, 2 usage, 3 a budget ran out, 4 revoked, 130 stopped.
+
+Examples:
+  $ lemniscate run "fix the failing test"
+  $ lemniscate run "add a --version flag" --repo ../tool --json`,
+    )
+    .action((instruction: string, options: RunOptions) => run(instruction, options, io));
+}

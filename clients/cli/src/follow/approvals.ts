@@ -1,0 +1,66 @@
+import { approvalViewSchema } from '@lemniscate/shared/api/session.ts';
+import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
+import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { makeVisible } from '@lemniscate/shared/text/visible.ts';
+import * as prompts from '@clack/prompts';
+import { z } from 'zod';
+import type { ApiClient } from '../api-client.ts';
+
+const listSchema = z.object({ approvals: z.array(approvalViewSchema) });
+
+/** The approvals that wait for a person in a session. */
+export async function waitingApprovals(client: ApiClient, sessionId: string): Promise<ApprovalView[]> {
+  const list = await client.json(`/v1/sessions/${sessionId}/approvals`, listSchema);
+  return list.approvals.filter((approval) => approval.state === 'waiting');
+}
+
+/** Sends a decision together with the digest of what was shown. A decision that came too late is told, not thrown. */
+export async function decideApproval(
+  client: ApiClient,
+  approval: Pick<ApprovalView, 'id' | 'sessionId' | 'argumentsDigest'>,
+  decision: 'approve' | 'reject',
+  message?: string,
+): Promise<'decided' | 'too_late'> {
+  try {
+    await client.json(`/v1/sessions/${approval.sessionId}/approvals/${approval.id}`, z.unknown(), {
+      method: 'POST',
+      body: {
+        decision,
+        argumentsDigest: approval.argumentsDigest,
+        ...(message === undefined || message === '' ? {} : { message }),
+      },
+    });
+    return 'decided';
+  } catch (error) {
+    if (isCodedError(error, 'approval_decided') || isCodedError(error, 'session_ended')) return 'too_late';
+    throw error;
+  }
+}
+
+/** What exactly would run, for the person who decides: the whole command or the whole arguments. */
+export function describeApproval(approval: ApprovalView): string {
+  const command = approval.arguments.command;
+  const what = typeof command === 'string' ? command : JSON.stringify(approval.arguments, null, 2);
+  const reasons = approval.reasons.map((reason) => `· ${reason}`).join('\n');
+  return makeVisible(`${approval.tool}\n\n${what}\n\n${reasons}`);
+}
+
+/** Asks the person in front of the terminal. */
+export async function askApproval(client: ApiClient, approval: ApprovalView): Promise<void> {
+  prompts.note(describeApproval(approval), 'The agent asks to run');
+  const answer = await prompts.select({
+    message: 'Let it run?',
+    options: [
+      { value: 'approve', label: 'Yes, this once' },
+      { value: 'reject', label: 'No' },
+      { value: 'explain', label: 'No, and tell the agent why' },
+    ],
+  });
+  if (prompts.isCancel(answer))
+    throw new CodedError('request_invalid', 'The question was left without an answer.');
+  const message =
+    answer === 'explain' ? await prompts.text({ message: 'What should it do instead?' }) : undefined;
+  const said = typeof message === 'string' ? message : undefined;
+  const outcome = await decideApproval(client, approval, answer === 'approve' ? 'approve' : 'reject', said);
+  if (outcome === 'too_late') prompts.log.warn('It was decided meanwhile; this answer did not count.');
+}

@@ -1,0 +1,117 @@
+import type { Writable } from 'node:stream';
+import type { PositionedEvent, SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import pc from 'picocolors';
+
+type ToolCall = Extract<SessionEvent, { type: 'tool_call' }>;
+
+/** Lines of a command's output that are shown live before the rest is folded. */
+const foldAfterLines = 40;
+
+export interface SessionView {
+  show(event: PositionedEvent): void;
+  /** Ends an open line of text. */
+  flush(): void;
+}
+
+/** Writes a session as it happens: states, what the model says, each tool call with its state, output, cost. */
+export function createSessionView(out: Writable, colour: boolean): SessionView {
+  const paint = pc.createColors(colour);
+  const shown = new Map<string, number>();
+  const titles = new Map<string, string>();
+  let midLine = false;
+
+  const line = (text: string): void => {
+    if (midLine) out.write('\n');
+    midLine = false;
+    out.write(`${text}\n`);
+  };
+
+  const marks: Readonly<Record<ToolCall['state'], string>> = {
+    generating: paint.dim('○'),
+    generated: paint.dim('◔'),
+    calling: paint.cyan('◑'),
+    done: paint.green('●'),
+    errored: paint.red('●'),
+    canceled: paint.yellow('●'),
+  };
+
+  const toolCall = (call: ToolCall): void => {
+    if (call.title !== undefined) titles.set(call.callId, makeVisibleLine(call.title));
+    const facts = [
+      call.decidedBy === undefined ? '' : `decided by ${call.decidedBy}`,
+      call.exitCode === undefined || call.exitCode === null ? '' : `exit ${call.exitCode}`,
+      call.durationMs === undefined ? '' : `${Math.round(call.durationMs)} ms`,
+      call.droppedBytes === undefined || call.droppedBytes === 0 ? '' : `${call.droppedBytes} bytes dropped`,
+    ].filter((fact) => fact !== '');
+    const title = titles.get(call.callId) ?? '';
+    line(
+      `${marks[call.state]} ${paint.bold(makeVisibleLine(call.tool))} ${title} ${paint.dim([call.state, ...facts].join(' · '))}`,
+    );
+    if (call.message !== undefined && call.message !== '')
+      line(paint.dim(`    ${makeVisibleLine(call.message)}`));
+  };
+
+  const output = (callId: string, text: string): void => {
+    const lines = makeVisible(text).replace(/\n$/, '').split('\n');
+    const before = shown.get(callId) ?? 0;
+    shown.set(callId, before + lines.length);
+    const room = Math.max(0, foldAfterLines - before);
+    for (const text of lines.slice(0, room)) line(paint.dim(`  │ ${text}`));
+    if (room > 0 && lines.length > room) line(paint.dim('  │ … the rest is in the session’s log'));
+  };
+
+  const tell = (event: SessionEvent): void => {
+    switch (event.type) {
+      case 'state': {
+        const facts = [event.phase, event.reason, event.server, event.message].filter(Boolean);
+        return line(
+          `${paint.magenta('◆')} ${paint.bold(event.state)} ${paint.dim(makeVisibleLine(facts.join(' · ')))}`,
+        );
+      }
+      case 'running':
+        return line(paint.dim(`  sandbox: ${event.driver}, ${event.warm ? 'warm' : 'cold'}`));
+      case 'text':
+        out.write(makeVisible(event.text));
+        midLine = !event.text.endsWith('\n');
+        return undefined;
+      case 'tool_call':
+        return toolCall(event);
+      case 'output':
+        return output(event.callId, event.text);
+      case 'approval':
+        return line(
+          `${paint.yellow('?')} approval ${event.state}: ${makeVisibleLine(event.tool)} ${makeVisibleLine(event.title)} ${paint.dim(event.reasons.map(makeVisibleLine).join('; '))}`,
+        );
+      case 'usage':
+        return line(
+          paint.dim(
+            `  ${event.inputTokens} in · ${event.outputTokens} out · ${event.cacheReadTokens} cache read · ${event.cacheWriteTokens} cache write · ${event.priced ? `$${event.totalCostUsd}` : 'unpriced'}`,
+          ),
+        );
+      case 'notice':
+        return line(`${paint.yellow('!')} ${makeVisible(event.text)}`);
+      case 'diff':
+        return line(
+          `${paint.magenta('◆')} diff ${event.state}: ${event.files} files, +${event.insertions} −${event.deletions}`,
+        );
+      case 'gap':
+        return line(
+          `${paint.yellow('!')} ${event.to - event.from + 1} events cannot be shown: ${event.reason}`,
+        );
+      case 'turn':
+      case 'phase':
+        return undefined;
+      default:
+        return event satisfies never;
+    }
+  };
+
+  return {
+    show: (positioned) => tell(positioned.event),
+    flush: () => {
+      if (midLine) out.write('\n');
+      midLine = false;
+    },
+  };
+}

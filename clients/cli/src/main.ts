@@ -1,0 +1,48 @@
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { makeVisible } from '@lemniscate/shared/text/visible.ts';
+import { CommanderError } from 'commander';
+import { exitCodes } from './io.ts';
+import type { CommandIo } from './io.ts';
+import { createProgram } from './program.ts';
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    // The second time nothing is waited for.
+    if (stop.signal.aborted) process.exit(exitCodes.interrupted);
+    stop.abort();
+  });
+// `lemniscate logs … | head` ends the reader first; that is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(exitCodes.done);
+  throw error;
+});
+
+const io: CommandIo = {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  interactive: process.stdin.isTTY && process.stdout.isTTY,
+  colour: process.stdout.isTTY && !process.env.NO_COLOR,
+  signal: stop.signal,
+  setExitCode: (code) => {
+    process.exitCode = code;
+  },
+};
+
+try {
+  await createProgram(io).parseAsync(process.argv);
+} catch (error) {
+  if (error instanceof CommanderError)
+    process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  else if (stop.signal.aborted) process.exitCode = exitCodes.interrupted;
+  else {
+    const usage = isCodedError(error, 'execution_refused') || isCodedError(error, 'request_invalid');
+    process.exitCode = usage ? exitCodes.usage : exitCodes.failed;
+    const text = isCodedError(error)
+      ? `${error.message} [${error.code}]`
+      : String((error as Error).stack ?? error);
+    process.stderr.write(`lemniscate: ${makeVisible(text)}\n`);
+  }
+}

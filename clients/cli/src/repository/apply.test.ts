@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { applyPatch } from './apply.ts';
+import { testRepository } from './testing.ts';
+import type { TestRepository } from './testing.ts';
+
+const text = (...lines: string[]) => lines.map((line) => `${line}\n`).join('');
+const body = Array.from({ length: 30 }, (_, index) => `line ${index}`);
+
+/** A patch that a session would offer, made against the repository's HEAD; the files are put back afterwards. */
+function patchOf(repository: TestRepository, change: () => void): { patch: Buffer; baseTree: string } {
+  const baseTree = repository.git('rev-parse', 'HEAD^{tree}');
+  change();
+  repository.git('add', '-A');
+  const patch = execFileSync('git', ['diff', '--cached', '--binary', '--full-index', '-M', 'HEAD'], {
+    cwd: repository.folder,
+  });
+  repository.git('reset', '-q', '--hard');
+  return { patch, baseTree };
+}
+
+const read = (repository: TestRepository, path: string) =>
+  readFileSync(join(repository.folder, path), 'utf8');
+
+test('the patch reaches the files and nothing else: no commit, no index change', async (t) => {
+  const repository = testRepository(t);
+  repository.write('a.txt', text(...body));
+  const head = repository.commit('first');
+  const { patch, baseTree } = patchOf(repository, () => {
+    repository.write('a.txt', text('changed', ...body.slice(1)));
+    repository.write('new/ é.txt', 'new\n');
+    repository.write('binary', '\0\u0001\0');
+  });
+  const applied = await applyPatch(repository.folder, patch, baseTree);
+  assert.deepEqual([...applied.files].sort(), ['a.txt', 'binary', 'new/ é.txt']);
+  assert.equal(read(repository, 'a.txt'), text('changed', ...body.slice(1)));
+  assert.equal(repository.git('rev-parse', 'HEAD'), head);
+  assert.equal(repository.git('diff', '--cached', '--name-only'), '');
+});
+
+test('edits made meanwhile elsewhere in the same file are kept', async (t) => {
+  const repository = testRepository(t);
+  repository.write('a.txt', text(...body));
+  repository.commit('first');
+  const { patch, baseTree } = patchOf(repository, () =>
+    repository.write('a.txt', text('theirs', ...body.slice(1))),
+  );
+  repository.write('a.txt', text('above', ...body.slice(0, 29), 'mine'));
+  // The line above shifts the hunk, so that a plain apply by line number would not do.
+  await applyPatch(repository.folder, patch, baseTree).then(
+    () => assert.fail('the first line was changed on both sides'),
+    (error: { code?: string }) => assert.equal(error.code, 'diff_conflict'),
+  );
+  repository.write('a.txt', text(...body.slice(0, 29), 'mine'));
+  await applyPatch(repository.folder, patch, baseTree);
+  assert.equal(read(repository, 'a.txt'), text('theirs', ...body.slice(1, 29), 'mine'));
+});
+
+test('a conflict names the file and touches nothing, not even the files that would have applied', async (t) => {
+  const repository = testRepository(t);
+  repository.write('a.txt', text(...body));
+  repository.write('b.txt', text(...body));
+  repository.commit('first');
+  const { patch, baseTree } = patchOf(repository, () => {
+    repository.write('a.txt', text('theirs', ...body.slice(1)));
+    repository.write('b.txt', text('theirs', ...body.slice(1)));
+  });
+  repository.write('a.txt', text('mine', ...body.slice(1)));
+  await assert.rejects(applyPatch(repository.folder, patch, baseTree), (error: Error & { code: string }) => {
+    assert.equal(error.code, 'diff_conflict');
+    assert.match(error.message, /a\.txt/);
+    return true;
+  });
+  assert.equal(read(repository, 'a.txt'), text('mine', ...body.slice(1)));
+  assert.equal(read(repository, 'b.txt'), text(...body));
+});
+
+test('a base that was never committed here still applies where its lines are found', async (t) => {
+  const repository = testRepository(t);
+  repository.write('a.txt', text(...body));
+  repository.commit('first');
+  const { patch } = patchOf(repository, () => repository.write('a.txt', text('theirs', ...body.slice(1))));
+  repository.write('other.txt', 'uncommitted\n');
+  await applyPatch(repository.folder, patch, '0123456789012345678901234567890123456789');
+  assert.equal(read(repository, 'a.txt'), text('theirs', ...body.slice(1)));
+});
+
+test('deletions, renames and modes are applied', async (t) => {
+  const repository = testRepository(t);
+  repository.write('gone.txt', 'bye\n');
+  repository.write('old.txt', text(...body));
+  repository.write('run.sh', '#!/bin/sh\n');
+  repository.commit('first');
+  const { patch, baseTree } = patchOf(repository, () => {
+    repository.git('rm', '-q', 'gone.txt');
+    repository.git('mv', 'old.txt', 'new.txt');
+    execFileSync('chmod', ['+x', join(repository.folder, 'run.sh')]);
+  });
+  const applied = await applyPatch(repository.folder, patch, baseTree);
+  assert.deepEqual([...applied.files].sort(), ['gone.txt', 'new.txt', 'old.txt', 'run.sh']);
+  assert.match(repository.git('status', '--porcelain'), /D gone\.txt/);
+});

@@ -1,0 +1,105 @@
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { git, gitText } from './git.ts';
+import { withScratch, writeWorkingTree } from './scratch.ts';
+
+/** What was changed in the working tree. */
+export interface Applied {
+  readonly files: readonly string[];
+}
+
+/**
+ * Applies a session's patch to the working tree: three-way, so that edits made meanwhile are kept, and all or nothing.
+ * Index, branches and commits stay as they are. The merge happens among trees in a scratch folder; only a clean result
+ * reaches the files.
+ * @param baseTree tree that the patch was made against
+ * @throws CodedError `diff_conflict` with the paths, `repository_broken`
+ */
+export async function applyPatch(folder: string, patch: Uint8Array, baseTree: string): Promise<Applied> {
+  if (patch.length === 0) return { files: [] };
+  return withScratch(folder, async (scratch) => {
+    const now = await writeWorkingTree(folder, scratch);
+    const known =
+      (await git(folder, ['cat-file', '-e', `${baseTree}^{tree}`], { env: scratch.env })).exitCode === 0;
+    const result = known
+      ? await mergeTrees(folder, patch, baseTree, now, scratch.env)
+      : await applyOnto(folder, patch, now, scratch.env);
+    const change = await git(folder, ['diff', '--binary', '--full-index', '--no-renames', now, result], {
+      env: scratch.env,
+    });
+    if (change.stdout.length === 0) return { files: [] };
+    const plain = { GIT_OBJECT_DIRECTORY: scratch.env.GIT_OBJECT_DIRECTORY ?? '', ...scratch.env };
+    const applied = await git(folder, ['apply', '--whitespace=nowarn', '-'], {
+      env: plain,
+      stdin: change.stdout,
+    });
+    if (applied.exitCode !== 0)
+      throw new CodedError('diff_conflict', `The diff does not apply to ${folder}: ${applied.stderr.trim()}`);
+    const names = await gitText(folder, ['diff', '--name-only', '-z', '--no-renames', now, result], {
+      env: scratch.env,
+    });
+    return { files: names.split('\0').filter((name) => name !== '') };
+  });
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The patch's result on its own base, as a tree. */
+async function applyOnto(folder: string, patch: Uint8Array, tree: string, env: Environment): Promise<string> {
+  const index = { ...env, GIT_INDEX_FILE: `${env.GIT_INDEX_FILE ?? ''}.base` };
+  await gitText(folder, ['read-tree', tree], { env: index });
+  const applied = await git(folder, ['apply', '--cached', '--whitespace=nowarn', '-'], {
+    env: index,
+    stdin: patch,
+  });
+  if (applied.exitCode !== 0) {
+    const paths = [...applied.stderr.matchAll(/^error: (?:patch failed: )?(.+?)(?::\d+|: .*)$/gm)].map(
+      (m) => m[1] ?? '',
+    );
+    throw conflict(folder, [...new Set(paths)], applied.stderr);
+  }
+  return gitText(folder, ['write-tree'], { env: index });
+}
+
+async function mergeTrees(
+  folder: string,
+  patch: Uint8Array,
+  baseTree: string,
+  now: string,
+  env: Environment,
+): Promise<string> {
+  const commit = (tree: string, ...parents: string[]) =>
+    gitText(folder, ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-m', 'merge'], {
+      env,
+    });
+  const base = await commit(baseTree);
+  const theirs = await commit(await applyOnto(folder, patch, baseTree, env), base);
+  const ours = await commit(now, base);
+  const merged = await git(
+    folder,
+    ['merge-tree', '--write-tree', '--name-only', '-z', '--no-messages', ours, theirs],
+    {
+      env,
+    },
+  );
+  const [tree = '', ...conflicts] = merged.stdout.toString('utf8').split('\0');
+  if (merged.exitCode === 0) return tree.trim();
+  if (merged.exitCode === 1)
+    throw conflict(
+      folder,
+      conflicts.filter((path) => path !== ''),
+      merged.stderr,
+    );
+  throw new CodedError(
+    'repository_broken',
+    `git cannot merge in ${folder}: ${merged.stderr.trim().slice(-800)}`,
+  );
+}
+
+function conflict(folder: string, paths: readonly string[], detail: string): CodedError {
+  const where = paths.length > 0 ? paths.join(', ') : detail.trim();
+  return new CodedError(
+    'diff_conflict',
+    `The diff does not apply to ${folder} any more: ${where} changed since. Nothing was touched. Put your changes aside (git stash), apply, and bring them back.`,
+    { paths },
+  );
+}

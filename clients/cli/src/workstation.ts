@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { z } from 'zod';
+import type { ApiClient } from './api-client.ts';
+
+/** An agent server of one's own on this machine, for sessions pinned to it. */
+export interface Workstation {
+  readonly serverId: string;
+  /** Ends the server, sees its sandboxes gone and takes it off the fleet's list; idempotent. */
+  stop(): Promise<void>;
+}
+
+const joinedSchema = z.object({
+  serverId: z.string(),
+  certificatePem: z.string(),
+  caPem: z.string(),
+  internalUrl: z.string(),
+});
+
+const readySchema = z.object({ servers: z.array(z.object({ id: z.string(), ready: z.boolean() })) });
+const startTimeoutMs = 20_000;
+const stopTimeoutMs = 15_000;
+
+/** A port that is free now. The server would say so if somebody took it meanwhile. */
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  probe.listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('a TCP listener has no port');
+  return address.port;
+}
+
+/**
+ * Starts an agent server here and joins it to the fleet under the person's login. The private key never leaves the
+ * machine; the fleet signs a short-lived certificate for the public one.
+ * @throws CodedError `sandbox_driver_missing` and others with the server's own last words
+ */
+export async function startWorkstation(
+  client: ApiClient,
+  env: Readonly<Record<string, string | undefined>>,
+  signal: AbortSignal,
+): Promise<Workstation> {
+  const folder = await mkdtemp(join(tmpdir(), 'lemniscate-workstation-'));
+  const port = await freePort();
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  let serverId: string | null = null;
+  const leave = async (): Promise<void> => {
+    if (serverId !== null) await client.open(`/v1/servers/${serverId}`, { method: 'DELETE' });
+  };
+  try {
+    const joined = await client.json('/v1/servers', joinedSchema, {
+      method: 'POST',
+      body: {
+        publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }),
+        url: `https://127.0.0.1:${port}`,
+        capacity: 1,
+      },
+      signal,
+    });
+    serverId = joined.serverId;
+    const file = (name: string) => join(folder, name);
+    await writeFile(file('ca.pem'), joined.caPem);
+    await writeFile(file('certificate.pem'), joined.certificatePem);
+    await writeFile(file('key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    await mkdir(file('state'));
+    const log = await open(file('agent-server.log'), 'w');
+    const main = fileURLToPath(new URL('../../../services/agent-server/src/main.ts', import.meta.url));
+    const child = spawn(process.execPath, [main], {
+      // Its standard input is our life line: when we are gone, it goes.
+      stdio: ['pipe', log.fd, log.fd],
+      env: {
+        PATH: env.PATH,
+        HOME: env.HOME,
+        LEMNISCATE_SERVER_HOST: '127.0.0.1',
+        LEMNISCATE_SERVER_PORT: String(port),
+        LEMNISCATE_DISPATCHER_URL: joined.internalUrl,
+        LEMNISCATE_TLS_CA: file('ca.pem'),
+        LEMNISCATE_TLS_CERT: file('certificate.pem'),
+        LEMNISCATE_TLS_KEY: file('key.pem'),
+        LEMNISCATE_STATE_FOLDER: file('state'),
+        LEMNISCATE_CAPACITY: '1',
+        LEMNISCATE_WARM: '1',
+        LEMNISCATE_SANDBOX_DRIVER: env.LEMNISCATE_SANDBOX_DRIVER ?? 'auto',
+        LEMNISCATE_ALLOW_LOCAL_PATHS: 'true',
+        LEMNISCATE_EXIT_WITH_PARENT: 'true',
+        ...(env.DOCKER_HOST === undefined ? {} : { DOCKER_HOST: env.DOCKER_HOST }),
+      },
+    });
+    const exited = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+      child.once('error', () => resolve());
+    });
+    await log.close();
+    let over = false;
+    void exited.then(() => {
+      over = true;
+    });
+    const deadline = performance.now() + startTimeoutMs;
+    for (;;) {
+      signal.throwIfAborted();
+      if (over || performance.now() > deadline) {
+        child.kill('SIGKILL');
+        const words = (await readFile(file('agent-server.log'), 'utf8'))
+          .trim()
+          .split('\n')
+          .slice(-5)
+          .join('\n');
+        throw new CodedError(
+          'sandbox_driver_missing',
+          `The agent server of this workstation did not start:\n${words}`,
+        );
+      }
+      const { servers } = await client.json('/v1/servers', readySchema, { signal });
+      if (servers.some((server) => server.id === serverId && server.ready)) break;
+      await delay(50, undefined, { signal });
+    }
+    let stopping: Promise<void> | null = null;
+    const stop = async (): Promise<void> => {
+      child.kill('SIGTERM');
+      const killer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+      await exited;
+      clearTimeout(killer);
+      await leave();
+      await rm(folder, { recursive: true, force: true });
+    };
+    return { serverId: joined.serverId, stop: () => (stopping ??= stop()) };
+  } catch (error) {
+    await leave().catch((failure: unknown) => {
+      throw new AggregateError(
+        [error, failure],
+        'The workstation could not join, and its entry could not be removed.',
+        { cause: error },
+      );
+    });
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}

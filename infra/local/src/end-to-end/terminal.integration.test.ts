@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { projectRoot } from '../project-root.ts';
+import { makeRepository, processesOf, sampleRepository, startTestFleet, testsPass } from './test-fleet.ts';
+import type { TestFleet } from './test-fleet.ts';
+
+let site: TestFleet;
+
+before(async () => {
+  site = await startTestFleet();
+});
+
+after(async () => {
+  await site.stop();
+  assert.deepEqual(processesOf(site.scratch), []);
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the real program in a process of its own, as a script would: no terminal, output into pipes. */
+function lemniscate(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const child = spawn(process.execPath, [join(projectRoot, 'clients/cli/bin/lemniscate.mjs'), ...args], {
+    env: { ...site.environment, TMPDIR: site.scratch, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+const server = { LEMNISCATE_AGENT_EXECUTION: 'server' };
+
+for (const [place, env] of [
+  ['the pool', server],
+  ['this workstation', {}],
+] as const)
+  test(`run, diff and apply on ${place}`, async () => {
+    const folder = sampleRepository(site.scratch, `terminal-${place.replaceAll(' ', '-')}`);
+    const run = await lemniscate(['run', 'fix the failing test', '--repo', folder, '--json'], env);
+    assert.equal(run.code, 0, run.stderr);
+    const summary = JSON.parse(run.stdout) as Record<string, never> & { sessionId: string; state: string };
+    assert.equal(summary.state, 'completed');
+    assert.deepEqual(
+      Object.keys(summary).filter((name) => !['message'].includes(name)),
+      [
+        'sessionId',
+        'state',
+        'reason',
+        'repository',
+        'diff',
+        'usage',
+        'totalCostUsd',
+        'toolCalls',
+        'audit',
+        'timingsMs',
+        'sandbox',
+      ],
+    );
+    assert.equal(testsPass(folder), false, 'nothing reaches the repository by itself');
+    const raw = await lemniscate(['diff', summary.sessionId, '--raw']);
+    assert.match(raw.stdout, /^diff --git /);
+    const applied = await lemniscate(['apply', summary.sessionId, '--repo', folder]);
+    assert.equal(applied.code, 0, applied.stderr);
+    assert.equal(testsPass(folder), true);
+    const verified = await lemniscate(['audit', 'verify', '--session', summary.sessionId]);
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+    const late = await lemniscate(['reject', summary.sessionId]);
+    assert.equal(late.code, 1);
+    assert.match(late.stderr, /diff_decided/);
+  });
+
+test('plain output tells the whole story and exits with the session’s code', async () => {
+  const folder = makeRepository(site.scratch, 'plain', { 'a.txt': 'one\n' });
+  const run = await lemniscate(['run', 'look around', '--repo', folder], server);
+  assert.equal(run.code, 0, run.stderr);
+  assert.match(run.stdout, /list_files/);
+  assert.match(run.stdout, /No file was changed/);
+  assert.match(run.stdout, /verified/);
+  assert.doesNotMatch(run.stdout, /\u001b/, 'no colour in a pipe');
+});
+
+test('wrong words are usage errors: exit 2, named', async () => {
+  const folder = makeRepository(site.scratch, 'usage', { 'a.txt': 'one\n' });
+  for (const [args, env, says] of [
+    [['run'], server, /instruction/],
+    [['run', 'x', '--nonsense'], server, /nonsense/],
+    [['frobnicate'], server, /frobnicate/],
+    [['run', 'x', '--repo', folder], { LEMNISCATE_AGENT_EXECUTION: 'moon' }, /moon.*server.*workstation/],
+    [['run', 'x', '--repo', folder], { LEMNISCATE_AGENT_EXECUTION: '' }, /LEMNISCATE_AGENT_EXECUTION/],
+  ] as const) {
+    const ended = await lemniscate(args, env);
+    assert.equal(ended.code, 2, `${args.join(' ')}: ${ended.stderr}`);
+    assert.match(ended.stderr, says);
+  }
+});
+
+test('what cannot work is named, and nothing is left behind', async () => {
+  const folder = makeRepository(site.scratch, 'bad', { 'a.txt': 'one\n' });
+  const empty = join(site.scratch, 'empty');
+  mkdirSync(empty);
+  for (const [args, says] of [
+    [['run', 'x', '--repo', join(site.scratch, 'nowhere')], /repository_missing/],
+    [['run', 'x', '--repo', empty], /repository_missing/],
+    [['run', 'x', '--repo', join(folder, '.git')], /repository_bare/],
+    [['run', 'x', '--repo', folder, '--model', 'gpt-unheard-of'], /gpt-unheard-of.*model_unknown/],
+    [['run', 'x', '--repo', folder, '--project', 'nobody'], /nobody.*project_unknown/],
+    [['run', 'x', '--repo', folder, '--runtime', 'magic'], /magic.*runtime_unknown/],
+    [['show', 's_00000000000000000000000000'], /session_unknown/],
+  ] as const) {
+    const ended = await lemniscate(args, server);
+    assert.equal(ended.code, 1, `${args.join(' ')}: ${ended.stderr}`);
+    assert.match(ended.stderr, says);
+    assert.doesNotMatch(ended.stderr, /\n {4}at /, 'no stack for a person');
+  }
+  const away = await lemniscate(['sessions'], {
+    LEMNISCATE_URL: 'http://127.0.0.1:9',
+    LEMNISCATE_TOKEN: 'x',
+  });
+  assert.equal(away.code, 1);
+  assert.match(away.stderr, /npm start/);
+  const stranger = await lemniscate(['sessions'], { LEMNISCATE_TOKEN: 'wrong' });
+  assert.match(stranger.stderr, /unauthenticated/);
+});
+
+test('Ctrl-C stops the session: exit 130, nothing offered', async () => {
+  const folder = sampleRepository(site.scratch, 'stopped');
+  const child = spawn(
+    process.execPath,
+    [join(projectRoot, 'clients/cli/bin/lemniscate.mjs'), 'run', 'fix the failing test', '--repo', folder],
+    { env: { ...site.environment, TMPDIR: site.scratch, ...server }, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  let out = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (out.includes('calling')) return;
+    out += chunk.toString('utf8');
+    if (out.includes('calling')) child.kill('SIGINT');
+  });
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  assert.equal(code, 130);
+  const id = /session (s_\w+)/.exec(out)?.[1] ?? '';
+  const show = await lemniscate(['show', id, '--json']);
+  const session = JSON.parse(show.stdout) as { state: string; diff: unknown };
+  assert.equal(session.state, 'user_stopped');
+  assert.equal(session.diff, null);
+});

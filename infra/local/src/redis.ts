@@ -1,0 +1,60 @@
+import { chownSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DataFolder } from './data-folder.ts';
+import { findProgram } from './packages.ts';
+import { startProcess } from './process/managed-process.ts';
+import type { ManagedProcess } from './process/managed-process.ts';
+import type { UnprivilegedUser } from './process/unprivileged-user.ts';
+
+/** A running Redis of our own. */
+export interface Redis {
+  readonly url: string;
+  readonly process: ManagedProcess;
+}
+
+/** Starts an own `redis-server` on 127.0.0.1; one that the machine already runs is left alone. */
+export async function startRedis(
+  data: DataFolder,
+  port: number,
+  user: UnprivilegedUser | undefined,
+): Promise<Redis> {
+  const folder = data.folder('redis');
+  const password = data.keptSecret('redis-password');
+  // a file, because arguments are readable by every user of the machine
+  const configuration = join(folder, 'redis.conf');
+  writeFileSync(configuration, settings(port, folder, password), { mode: 0o600 });
+  if (user !== undefined) for (const path of [folder, configuration]) chownSync(path, user.uid, user.gid);
+  const process = await startProcess({
+    name: 'redis',
+    command: findProgram('redis-server') ?? 'redis-server',
+    args: [configuration],
+    env: { LC_ALL: 'C' },
+    cwd: folder,
+    user,
+    logFile: join(data.folder('logs'), 'redis.log'),
+    records: data.folder('run'),
+    stopSignal: 'SIGTERM',
+    deathSignal: 'TERM',
+    stopGraceMs: 5_000,
+    ready: { line: (line) => line.includes('Ready to accept connections') },
+    readyWithinMs: 30_000,
+  });
+  return { process, url: `redis://:${password}@127.0.0.1:${port}/0` };
+}
+
+/** `noeviction`: BullMQ loses jobs under any other policy. */
+function settings(port: number, folder: string, password: string): string {
+  return [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `requirepass ${password}`,
+    `dir "${folder.replaceAll(/(["\\])/g, '\\$1')}"`,
+    'maxmemory 512mb',
+    'maxmemory-policy noeviction',
+    'appendonly yes',
+    'appendfsync everysec',
+    'save ""',
+    'daemonize no',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,119 @@
+import { parseArgs } from 'node:util';
+import type { CommandIo } from '@lemniscate/cli/io.ts';
+import type { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { runFirstSession } from './first-session.ts';
+import { startFleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+import { projectRoot } from './project-root.ts';
+import { runMain } from './run-main.ts';
+import { openSampleRepository } from './sample-repository.ts';
+import { reportForPeople, reportForPrograms } from './session-report.ts';
+
+// `npm start [-- --once] [--json]`: brings up a fleet on this machine, has its agent mend the sample repository, shows
+// what came of it, and serves until Ctrl-C.
+
+const usage = 'usage: npm start [-- [--once] [--json]]';
+
+interface StartOptions {
+  /** Ends after the first session, with its exit code. */
+  readonly once: boolean;
+  /** One JSON object at the end of stdout; all else goes to stderr. */
+  readonly json: boolean;
+}
+
+async function main(stopped: AbortSignal): Promise<number> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === undefined) {
+    console.error(usage);
+    return 2;
+  }
+  const out = options.json ? process.stderr : process.stdout;
+  const say = (line: string) => out.write(`${line}\n`);
+  const fleet = await startFleet({ projectRoot, environment: process.env, say });
+  const over = new AbortController();
+  try {
+    const setupMs = sinceLaunch();
+    say(`serving at ${fleet.apiUrl} after ${setupMs} ms`);
+    const exitCode = await unlessGivenUp(
+      fleet,
+      firstSession(fleet, setupMs, options, out, AbortSignal.any([stopped, over.signal])),
+    );
+    if (options.once || stopped.aborted) return exitCode;
+    say(`\nserving at ${fleet.apiUrl} until Ctrl-C; in another terminal: npx lemniscate run "…" --repo PATH`);
+    await unlessGivenUp(fleet, untilStopped(stopped));
+    return 0;
+  } finally {
+    over.abort();
+    say('stopping');
+    await fleet.stop();
+  }
+}
+
+function readOptions(args: string[]): StartOptions | undefined {
+  try {
+    const options = {
+      once: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    } as const;
+    return parseArgs({ args, options }).values;
+  } catch (error) {
+    console.error((error as Error).message);
+    return undefined;
+  }
+}
+
+async function firstSession(
+  fleet: Fleet,
+  setupMs: number,
+  options: StartOptions,
+  out: NodeJS.WriteStream,
+  stopped: AbortSignal,
+): Promise<number> {
+  const repository = openSampleRepository(fleet.data);
+  const colour = out.isTTY && !process.env['NO_COLOR'];
+  const io: CommandIo = {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    interactive: process.stdin.isTTY && process.stdout.isTTY && !options.json,
+    colour,
+    signal: stopped,
+    setExitCode: () => undefined,
+  };
+  try {
+    const first = await runFirstSession(fleet, repository, io, out);
+    await reportForPeople(first, setupMs, out, colour);
+    if (options.json) console.log(JSON.stringify(reportForPrograms(first, repository, setupMs)));
+    // a log that does not verify is a failure of the fleet, whatever the session says of itself
+    return first.audit.verified ? (first.session.exitCode ?? 1) : 1;
+  } catch (error) {
+    if (stopped.aborted) return 130;
+    throw error;
+  }
+}
+
+/** @throws CodedError of the service that is given up meanwhile */
+async function unlessGivenUp<Result>(fleet: Fleet, waited: Promise<Result>): Promise<Result> {
+  return Promise.race([
+    waited,
+    fleet.gaveUp.then((error: CodedError) => {
+      throw error;
+    }),
+  ]);
+}
+
+function untilStopped(stopped: AbortSignal): Promise<void> {
+  if (stopped.aborted) return Promise.resolve();
+  return new Promise((settle) => {
+    stopped.addEventListener('abort', () => settle(), { once: true });
+  });
+}
+
+/** Milliseconds since the launcher began, the installation included; it says when in a variable. */
+function sinceLaunch(): number {
+  const launchedAt = Number(process.env['LEMNISCATE_LAUNCHED_AT'] ?? performance.timeOrigin);
+  return Math.round(Date.now() - launchedAt);
+}
+
+await runMain(main);

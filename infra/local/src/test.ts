@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { colours } from './colours.ts';
+import { projectRoot } from './project-root.ts';
+import { runMain } from './run-main.ts';
+import { runTests } from './testing/run-tests.ts';
+import type { TestRun, TestRunEnd } from './testing/run-tests.ts';
+import { closingLine, countIn, emptyTally, refuseSkips } from './testing/tally.ts';
+import type { Tally } from './testing/tally.ts';
+import { findTestFiles, shownPath } from './testing/test-files.ts';
+import type { TestOutcome } from './testing/test-outcome.ts';
+import { bringUpTestParts } from './testing/test-parts.ts';
+import { createUnwinding } from './unwinding.ts';
+
+// `npm test [-- PATTERN]`: sets up what tests need, runs the unit tests in one process and every integration file in
+// its own, and ends with one line that says how many passed, failed and were skipped.
+
+const say = (line: string) => console.log(line);
+const unitBounds = { testTimeoutMs: 60_000, wholeTimeoutMs: 10 * 60_000 };
+const integrationBounds = { testTimeoutMs: 10 * 60_000, wholeTimeoutMs: 15 * 60_000 };
+
+async function main(stopped: AbortSignal): Promise<number> {
+  const pattern = process.argv[2];
+  const files = findTestFiles(projectRoot, pattern);
+  if (files.unit.length + files.integration.length === 0) {
+    say(`No test file has ${pattern ?? '.test.ts'} in its path. Give a part of a path, or nothing for all.`);
+    return 2;
+  }
+  let tally = emptyTally;
+  const run = async (name: string, set: Omit<TestRun, 'stopped' | 'cwd'>) => {
+    if (set.files.length === 0 || stopped.aborted) return;
+    const outcomes = await runSet(name, { ...set, stopped, cwd: projectRoot });
+    tally = outcomes.reduce(countIn, tally);
+  };
+  await run('unit tests', { files: files.unit, ...unitBounds, env: process.env });
+  const unwinding = createUnwinding();
+  try {
+    if (files.integration.length > 0 && !stopped.aborted) {
+      const env = await bringUpTestParts(files.integration, unwinding, say);
+      await eachOf(files.integration, (file) =>
+        run(shownPath(projectRoot, file), { files: [file], ...integrationBounds, env }),
+      );
+    }
+  } finally {
+    await unwinding.run();
+  }
+  if (stopped.aborted) return 130;
+  if (process.env['CI'] === 'true') tally = refuseSkips(tally, allowedSkips());
+  showEnd(tally);
+  return tally.failed.length > 0 ? 1 : 0;
+}
+
+/** Two at a time: real parts wait more than they compute. */
+async function eachOf(files: readonly string[], run: (file: string) => Promise<void>): Promise<void> {
+  const waiting = [...files];
+  const work = async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) await run(file);
+  };
+  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
+}
+
+/** Runs one process of tests and shows what failed, at once and in full. */
+async function runSet(name: string, run: TestRun): Promise<TestOutcome[]> {
+  const from = performance.now();
+  const outcomes: TestOutcome[] = [];
+  const end = await runTests(run, (outcome) => {
+    outcomes.push(outcome);
+    if (outcome.outcome === 'failed') showFailure(outcome);
+  });
+  const unexplained = unexplainedEnd(name, run, end, outcomes);
+  if (unexplained !== undefined) {
+    outcomes.push(unexplained);
+    showFailure(unexplained);
+  }
+  const failed = outcomes.some(({ outcome }) => outcome === 'failed');
+  const seconds = ((performance.now() - from) / 1000).toFixed(1);
+  say(
+    `${failed ? colours.red('failed') : colours.green('passed')} ${name} (${outcomes.length} tests, ${seconds} s)`,
+  );
+  if (failed && end.output !== '') say(colours.dim(end.output.trimEnd().replaceAll(/^/gm, '  | ')));
+  return outcomes;
+}
+
+/** An end that no failed test explains: a file that cannot be loaded, a crash, a process that goes on for ever. */
+function unexplainedEnd(
+  name: string,
+  run: TestRun,
+  end: TestRunEnd,
+  outcomes: readonly TestOutcome[],
+): TestOutcome | undefined {
+  const file = run.files.length === 1 ? run.files[0] : undefined;
+  const fail = (what: string): TestOutcome => ({
+    outcome: 'failed',
+    path: [`${name} ${what}`],
+    file,
+    durationMs: 0,
+  });
+  if (run.stopped.aborted) return undefined;
+  if (end.timedOut) return fail(`did not end within ${run.wholeTimeoutMs / 1000} s`);
+  if (outcomes.length === 0) return fail(`ran no test and ended with ${end.signal ?? end.exitCode}`);
+  const isExplained = end.exitCode === 0 || outcomes.some(({ outcome }) => outcome === 'failed');
+  return isExplained ? undefined : fail(`ended with ${end.signal ?? end.exitCode}`);
+}
+
+function showFailure(test: TestOutcome): void {
+  say(`${colours.red('failed')} ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')}`);
+  if (test.error !== undefined) say(test.error.replaceAll(/^/gm, '  '));
+}
+
+function showEnd(tally: Tally): void {
+  for (const test of tally.skipped)
+    say(
+      `${colours.yellow('skipped')} ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')} (${test.reason})`,
+    );
+  if (tally.failed.length > 0) say(colours.red('failed:'));
+  for (const test of tally.failed) say(`  ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')}`);
+  say(closingLine(tally.passed, tally.failed.length, tally.skipped.length));
+}
+
+function allowedSkips(): Record<string, string> {
+  const file = join(projectRoot, 'infra/local/allowed-skips.json');
+  return JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+}
+
+await runMain(main);

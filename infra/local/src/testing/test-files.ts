@@ -1,0 +1,38 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+/** The tests of the project by the way they are run. Paths are absolute. */
+export interface TestFiles {
+  /** Pure and fast: all in one process. */
+  readonly unit: readonly string[];
+  /** On real parts: each file in a process of its own. */
+  readonly integration: readonly string[];
+}
+
+/**
+ * Finds the test files of every workspace. Sample and fixture packages hold tests of their own, in JavaScript, and
+ * are not found.
+ * @param pattern part of a path from the project root; absent: all
+ */
+export function findTestFiles(projectRoot: string, pattern?: string): TestFiles {
+  const manifest = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+    workspaces: string[];
+  };
+  const files = manifest.workspaces
+    .flatMap((workspace) => globSync(`${workspace}/src/**/*.test.ts`, { cwd: projectRoot }))
+    .filter((file) => pattern === undefined || file.includes(pattern))
+    .map((file) => join(projectRoot, file))
+    .sort((left, right) => left.localeCompare(right));
+  const isIntegration = (file: string) => file.endsWith('.integration.test.ts');
+  return { unit: files.filter((file) => !isIntegration(file)), integration: files.filter(isIntegration) };
+}
+
+/** Whether a test needs a container engine: it reads the variable that names one. */
+export function needsEngine(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('DOCKER_HOST');
+}
+
+/** A path as a person wants to read it. */
+export function shownPath(projectRoot: string, file: string | undefined): string {
+  return file === undefined ? '(unknown file)' : relative(projectRoot, file);
+}

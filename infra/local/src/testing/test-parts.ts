@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { colours } from '../colours.ts';
+import { readLocalConfig } from '../config.ts';
+import { openDataFolder } from '../data-folder.ts';
+import { programs, requirePrograms } from '../packages.ts';
+import { openPortBook } from '../port-book.ts';
+import { openRootFolder } from '../passable-folder.ts';
+import { projectRoot } from '../project-root.ts';
+import { startStores } from '../stores.ts';
+import type { Unwinding } from '../unwinding.ts';
+import { findDockerEngine } from './docker-engine.ts';
+import { needsEngine } from './test-files.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Starts Postgres, Redis and S3 once for all integration files, and a container engine when one of them asks for it.
+ * Each test makes its own database, prefix or bucket there.
+ * @returns the environment of the tests: ours, and `LEMNISCATE_TEST_DATABASE_URL`, `LEMNISCATE_TEST_REDIS_URL`,
+ *   `LEMNISCATE_TEST_S3_ENDPOINT`, `DOCKER_HOST` where an engine answers
+ */
+export async function bringUpTestParts(
+  files: readonly string[],
+  unwinding: Unwinding,
+  say: (line: string) => void,
+): Promise<Environment> {
+  const { setpriv, redis, bubblewrap, git, zstd, tar } = programs;
+  requirePrograms([setpriv, redis, bubblewrap, git, zstd, tar], say);
+  openRootFolder(say);
+  const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
+  unwinding.add(() => rmSync(folder, { recursive: true, force: true }));
+  const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);
+  const stores = await startStores(data, openPortBook(data), readLocalConfig({}), { durable: false });
+  unwinding.add(stores.stop);
+  return {
+    ...process.env,
+    LEMNISCATE_TEST_DATABASE_URL: stores.databaseUrl,
+    LEMNISCATE_TEST_REDIS_URL: stores.redisUrl,
+    LEMNISCATE_TEST_S3_ENDPOINT: stores.s3.endpoint,
+    ...(files.some(needsEngine) ? await bringUpEngine(unwinding, say) : {}),
+  };
+}
+
+async function bringUpEngine(unwinding: Unwinding, say: (line: string) => void): Promise<Environment> {
+  const data = openDataFolder(process.env, projectRoot);
+  const engine = await findDockerEngine(data, process.env, say);
+  if ('missing' in engine) {
+    say(colours.yellow(`no container engine: ${engine.missing}`));
+    return {};
+  }
+  unwinding.add(engine.stop);
+  return { DOCKER_HOST: engine.host };
+}

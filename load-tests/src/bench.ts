@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { describeMachine } from './benchmark.ts';
+import type { BenchReport, BenchResult, Benchmark } from './benchmark.ts';
+import { benchmarks } from './registry.ts';
+
+// `npm run bench [-- NAME…] [--json]`: runs benchmarks by name, or all; ends with 1 when a goal is not met. With --json
+// one JSON object a benchmark, one a line, on stdout, and all else on stderr.
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false } },
+});
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+
+const unknown = positionals.filter((name) => !benchmarks.some((benchmark) => benchmark.name === name));
+if (unknown.length > 0) {
+  console.error(`There is no benchmark ${unknown.join(', ')}. There are:`);
+  for (const { name, about } of benchmarks) console.error(`  ${name}  ${about}`);
+  process.exitCode = 2;
+} else {
+  for (const benchmark of benchmarks)
+    if (positionals.length === 0 || positionals.includes(benchmark.name)) await runOne(benchmark);
+}
+
+async function runOne(benchmark: Benchmark): Promise<void> {
+  const outcome = await benchmark.run({
+    projectRoot: join(import.meta.dirname, '../..'),
+    environment: process.env,
+    say: (line) => console.error(line),
+    signal: stopping.signal,
+  });
+  const report: BenchReport = { name: benchmark.name, machine: describeMachine(), ...outcome };
+  if (values.json) console.log(JSON.stringify(report));
+  else showReport(report);
+  if (report.goals.some(({ met }) => !met)) process.exitCode = 1;
+}
+
+function showReport(report: BenchReport): void {
+  const { cpu, cores, memoryGiB, node } = report.machine;
+  console.log(`${report.name} on ${cpu}, ${cores} cores, ${memoryGiB} GiB, Node ${node}`);
+  for (const result of report.results) console.log(`  ${result.name}: ${figures(result)}`);
+  for (const goal of report.goals)
+    console.log(
+      `  ${goal.met ? 'met' : 'NOT MET'}: ${goal.name} at most ${goal.goal} ${goal.unit}, was ${goal.value}`,
+    );
+}
+
+function figures(result: BenchResult): string {
+  if ('value' in result) return `${result.value} ${result.unit}`;
+  return `p50 ${result.p50}, p99 ${result.p99}, max ${result.max} ${result.unit} (n ${result.n})`;
+}

@@ -1,0 +1,84 @@
+import { cpus, totalmem } from 'node:os';
+
+/** One figure: a distribution of rounds, or a single value. */
+export type BenchResult =
+  | {
+      readonly name: string;
+      readonly unit: string;
+      readonly n: number;
+      readonly p50: number;
+      readonly p99: number;
+      readonly max: number;
+    }
+  | { readonly name: string; readonly unit: string; readonly value: number };
+
+/** A figure that is promised, and whether this run keeps the promise. */
+export interface BenchGoal {
+  readonly name: string;
+  /** The value must not be above it. */
+  readonly goal: number;
+  readonly value: number;
+  readonly unit: string;
+  readonly met: boolean;
+}
+
+/** What a run of one benchmark gives. */
+export interface BenchOutcome {
+  readonly results: readonly BenchResult[];
+  readonly goals: readonly BenchGoal[];
+}
+
+/** What a benchmark may use. */
+export interface BenchIo {
+  readonly projectRoot: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Lines of progress for a person. */
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** One benchmark. */
+export interface Benchmark {
+  readonly name: string;
+  /** One sentence for the list. */
+  readonly about: string;
+  run(io: BenchIo): Promise<BenchOutcome>;
+}
+
+/** The whole answer of `npm run bench -- NAME --json`. */
+export interface BenchReport extends BenchOutcome {
+  readonly name: string;
+  readonly machine: {
+    readonly cpu: string;
+    readonly cores: number;
+    readonly memoryGiB: number;
+    readonly node: string;
+  };
+}
+
+/** The machine that the figures belong to. */
+export function describeMachine(): BenchReport['machine'] {
+  const cores = cpus();
+  return {
+    cpu: cores[0]?.model.trim() ?? 'unknown',
+    cores: cores.length,
+    memoryGiB: Math.round((totalmem() / 2 ** 30) * 10) / 10,
+    node: process.version,
+  };
+}
+
+/** Percentiles of rounds by nearest rank. */
+export function distribution(
+  name: string,
+  unit: string,
+  rounds: readonly number[],
+): BenchResult & { p50: number } {
+  const sorted = [...rounds].sort((left, right) => left - right);
+  const rank = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+  return { name, unit, n: sorted.length, p50: rank(0.5), p99: rank(0.99), max: rank(1) };
+}
+
+/** Compares a value with what is promised of it. */
+export function goalAtMost(name: string, unit: string, goal: number, value: number): BenchGoal {
+  return { name, unit, goal, value, met: value <= goal };
+}

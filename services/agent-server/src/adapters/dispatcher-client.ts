@@ -1,0 +1,109 @@
+import { X509Certificate } from 'node:crypto';
+import type { PeerCertificate } from 'node:tls';
+import { Agent } from 'undici';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
+import { heartbeatAnswerSchema } from '@lemniscate/shared/protocol/server-status.ts';
+import { eventBatchAnswerSchema } from '@lemniscate/shared/protocol/session-event.ts';
+import { uploadAnswerSchema } from '@lemniscate/shared/protocol/session-result.ts';
+import type { Dispatcher, JournalBatch } from '../application/ports/dispatcher.ts';
+import { serviceUris } from '../domain/peer-role.ts';
+import { createJsonCaller } from './json-caller.ts';
+import { createModelCaller } from './model-caller.ts';
+import type { TlsMaterial } from './tls-material.ts';
+
+/** Deadlines of whole exchanges, in milliseconds. A permit may be held back by the dispatcher for its `waitMs`. */
+const deadlines = {
+  heartbeat: 5000,
+  events: 15_000,
+  permitBeyondWait: 15_000,
+  result: 30_000,
+  upload: 30_000,
+};
+
+/** Connections opened ahead: events, permit, model and heartbeat of a session run side by side. */
+const warmConnections = 4;
+
+/** The dispatcher over HTTPS; both ends show certificates of the fleet's authority. */
+export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatcher {
+  const agent = new Agent({
+    connect: {
+      ca: tls.ca,
+      cert: tls.cert,
+      key: tls.key,
+      minVersion: 'TLSv1.3',
+      timeout: 5000,
+      checkServerIdentity,
+    },
+    keepAliveTimeout: 60_000,
+    keepAliveMaxTimeout: 120_000,
+    pipelining: 1,
+  });
+  const origin = new URL(url).origin;
+  const call = createJsonCaller(agent, origin);
+  const path = (held: Held, rest: string) =>
+    `/internal/sessions/${encodeURIComponent(held.sessionId)}/attempts/${held.attempt}/${rest}`;
+
+  return {
+    heartbeat: async (status, signal) =>
+      heartbeatAnswerSchema.parse(
+        await call('/internal/servers/heartbeat', status, deadlines.heartbeat, signal),
+      ),
+    sendEvents: async (held, batch, signal) =>
+      eventBatchAnswerSchema.parse(
+        await call(path(held, 'events'), batchBody(batch), deadlines.events, signal),
+      ),
+    askPermit: async (held, request, signal) =>
+      permitAnswerSchema.parse(
+        await call(path(held, 'permits'), request, request.waitMs + deadlines.permitBeyondWait, signal),
+      ),
+    sendResult: async (held, result, signal) => {
+      await call(path(held, 'result'), result, deadlines.result, signal);
+    },
+    requestUpload: async (held, request, signal) =>
+      uploadAnswerSchema.parse(await call(path(held, 'uploads'), request, deadlines.upload, signal)),
+    completeUpload: async (held, uploadId, signal) => {
+      const rest = `uploads/${encodeURIComponent(uploadId)}/complete`;
+      await call(path(held, rest), {}, deadlines.result, signal);
+    },
+    askModel: createModelCaller(agent, origin),
+    warm: async () => {
+      // Any answer will do: what counts is the handshake.
+      const greet = async () => {
+        const answer = await agent.request({
+          origin,
+          path: '/healthz',
+          method: 'GET',
+          bodyTimeout: 5000,
+          headersTimeout: 5000,
+        });
+        await answer.body.dump();
+      };
+      await Promise.allSettled(Array.from({ length: warmConnections }, greet));
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** The events are JSON already; they are not parsed and written again. */
+function batchBody(batch: JournalBatch): Buffer {
+  const pieces: Uint8Array[] = [Buffer.from(`{"firstSeq":${batch.firstSeq},"events":[`)];
+  for (const [index, line] of batch.lines.entries()) {
+    if (index > 0) pieces.push(comma);
+    pieces.push(line);
+  }
+  return Buffer.concat([...pieces, close]);
+}
+const comma = Buffer.from(',');
+const close = Buffer.from(']}');
+
+/** Stands in for the host name check: a dispatcher may have any address, but only a certificate that names the role is one. */
+function checkServerIdentity(host: string, peer: PeerCertificate): Error | undefined {
+  const isDispatcher = serviceUris(new X509Certificate(peer.raw)).some(({ role }) => role === 'dispatcher');
+  if (isDispatcher) return undefined;
+  return new CodedError(
+    'certificate_refused',
+    `${host} shows a certificate that names no dispatcher. Check LEMNISCATE_DISPATCHER_URL.`,
+  );
+}

@@ -1,0 +1,70 @@
+import type { Dispatcher as UndiciDispatcher } from 'undici';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { fromProblem } from '@lemniscate/shared/errors/problem.ts';
+
+/** Posts JSON and reads the answer. A Buffer goes as it is. @throws CodedError; the caller's signal's reason */
+export type JsonCaller = (
+  path: string,
+  body: unknown,
+  deadlineMs: number,
+  signal: AbortSignal,
+) => Promise<unknown>;
+
+/** An answer longer than this is not the dispatcher's. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+
+export function createJsonCaller(agent: UndiciDispatcher, origin: string): JsonCaller {
+  return async (path, body, deadlineMs, signal) => {
+    const deadline = AbortSignal.timeout(deadlineMs);
+    try {
+      const answer = await agent.request({
+        origin,
+        path,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: Buffer.isBuffer(body) ? body : JSON.stringify(body),
+        signal: AbortSignal.any([signal, deadline]),
+        headersTimeout: deadlineMs,
+        bodyTimeout: deadlineMs,
+      });
+      const parsed = parse(await readText(answer.body));
+      if (answer.statusCode >= 200 && answer.statusCode < 300) return parsed;
+      throw fromProblem(parsed, answer.statusCode);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asUnreachable(origin, path, error);
+    }
+  };
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > maxAnswerBytes) throw new Error(`the answer is longer than ${maxAnswerBytes} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function parse(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    // A proxy's page; without a problem document the status decides.
+    return undefined;
+  }
+}
+
+/** Whatever kept an answer from coming is one thing for callers: the dispatcher cannot be reached right now. */
+export function asUnreachable(origin: string, path: string, error: unknown): CodedError {
+  if (error instanceof CodedError && error.code !== 'certificate_refused') return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new CodedError(
+    'service_unreachable',
+    `The dispatcher at ${origin} gave no answer to ${path}: ${why}.`,
+    {},
+    error,
+  );
+}

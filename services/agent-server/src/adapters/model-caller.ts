@@ -1,0 +1,85 @@
+import type { Dispatcher as UndiciDispatcher } from 'undici';
+import { errors } from 'undici';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Dispatcher } from '../application/ports/dispatcher.ts';
+import { asUnreachable } from './json-caller.ts';
+
+const path = '/model/anthropic/v1/messages';
+
+/**
+ * A model may read a long transcript for minutes before its first byte, and then sends at least a ping every few
+ * seconds; a stream that is silent for longer than this is dead.
+ */
+const headersTimeout = 5 * 60_000;
+const bodyTimeout = 2 * 60_000;
+
+/** The model relay: bytes are handed on as they come, and not read faster than the caller takes them. */
+export function createModelCaller(agent: UndiciDispatcher, origin: string): Dispatcher['askModel'] {
+  return async (relayToken, body, signal) => {
+    const answer = await agent
+      .request({
+        origin,
+        path,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'text/event-stream',
+          'anthropic-version': '2023-06-01',
+          'x-api-key': relayToken,
+        },
+        body,
+        signal,
+        headersTimeout,
+        bodyTimeout,
+      })
+      .catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw asFault(origin, error);
+      });
+    return {
+      status: answer.statusCode,
+      contentType: header(answer.headers['content-type']),
+      retryAfterMs: retryAfter(header(answer.headers['retry-after'])),
+      body: relay(answer.body, origin, signal),
+    };
+  };
+}
+
+async function* relay(
+  body: AsyncIterable<Buffer>,
+  origin: string,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    signal.throwIfAborted();
+    // Once an answer has begun, its loss is the exchange's and not proof that the dispatcher is away.
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CodedError(
+      'provider_failed',
+      `The model's answer was cut: ${why}.`,
+      { retryable: true, origin },
+      error,
+    );
+  }
+}
+
+function asFault(origin: string, error: unknown): CodedError {
+  if (error instanceof errors.HeadersTimeoutError) {
+    return new CodedError(
+      'provider_timeout',
+      `The model did not begin to answer within ${headersTimeout / 1000} s.`,
+    );
+  }
+  return asUnreachable(origin, path, error);
+}
+
+const header = (value: string | string[] | undefined): string =>
+  Array.isArray(value) ? (value[0] ?? '') : (value ?? '');
+
+function retryAfter(text: string): number | null {
+  if (/^\d{1,6}$/.test(text)) return Number(text) * 1000;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
+}

@@ -1,0 +1,102 @@
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import type {
+  Sandbox,
+  SandboxDriver,
+  SandboxProfile,
+  ThrowawayRun,
+} from '../../../application/ports/sandbox-driver.ts';
+import { listSandboxFolders, sandboxFolder } from '../folders.ts';
+import { checkName } from '../sandbox-id.ts';
+import { bootSandbox } from './boot.ts';
+import { loadMark, removeRemains } from './leftover.ts';
+import { runInThrowaway } from './throwaway.ts';
+import { prepareWorkplace } from './workplace.ts';
+import type { Workplace } from './workplace.ts';
+
+export interface BubblewrapOptions {
+  /**
+   * Holds everything of this driver. With root's rights every folder on the way to it must be passable for other
+   * accounts (o+x), because bwrap itself is started unprivileged.
+   */
+  readonly stateFolder: string;
+  /** Tells this server's sandboxes from those of another on the same machine. */
+  readonly serverId: string;
+  readonly clock?: Clock;
+  /** Bounds of throwaway runs. */
+  readonly throwawayProfile?: SandboxProfile;
+}
+
+const defaultThrowawayProfile: SandboxProfile = {
+  name: 'throwaway',
+  memoryBytes: 2 * 1024 ** 3,
+  processes: 256,
+  cpus: 2,
+  tmpBytes: 256 * 1024 ** 2,
+};
+
+/**
+ * Sandboxes made by bubblewrap: namespaces over the host's own /usr. The embedded default where no container
+ * engine answers, and the workstation's variant with the workstation's own toolchains.
+ */
+export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
+  const { stateFolder, clock = systemClock, throwawayProfile = defaultThrowawayProfile } = options;
+  const serverId = checkName('server', options.serverId);
+  const live = new Map<string, Sandbox>();
+  let prepared: Promise<Workplace> | undefined;
+
+  const workplace = (): Promise<Workplace> => {
+    prepared ??= prepareWorkplace(stateFolder, serverId).catch((error: unknown) => {
+      prepared = undefined; // what was missing may be there the next time
+      throw error;
+    });
+    return prepared;
+  };
+
+  /** Every id that has a folder or a control group. */
+  const existing = async (place: Workplace): Promise<string[]> => [
+    ...new Set([...(await listSandboxFolders(place.sandboxes)), ...(place.cgroups?.list() ?? [])]),
+  ];
+
+  return {
+    name: 'bubblewrap',
+    async probe() {
+      const place = await workplace();
+      return {
+        memoryLimit: place.cgroups?.memory ?? false,
+        processLimit: place.cgroups?.processes ?? false,
+        cpuLimit: place.cgroups?.cpu ?? false,
+        seccomp: true,
+        separateCommandUser: place.root,
+      };
+    },
+    async boot(id, profile) {
+      const sandbox = await bootSandbox(await workplace(), checkName('sandbox', id), profile, clock);
+      live.set(id, sandbox);
+      const { destroy } = sandbox;
+      return {
+        ...sandbox,
+        async destroy(how) {
+          await destroy(how);
+          live.delete(id);
+        },
+      };
+    },
+    async runThrowaway(run: ThrowawayRun) {
+      return runInThrowaway(await workplace(), run, throwawayProfile, clock);
+    },
+    async recover() {
+      const place = await workplace();
+      const ids = (await existing(place)).filter((id) => !live.has(id));
+      for (const id of ids) {
+        const folder = sandboxFolder(place.sandboxes, id);
+        const cgroup = place.cgroups?.exists(id) === true ? place.cgroups.open(id) : null;
+        await removeRemains({ id, folder, cgroup, init: loadMark(folder) }, false, clock);
+      }
+      return ids;
+    },
+    async list() {
+      return existing(await workplace());
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { firstClosedFolder } from '../folders.ts';
+import { openCgroups } from '../kernel/cgroup.ts';
+import type { Cgroups } from '../kernel/cgroup.ts';
+import { filterProgram } from '../seccomp/filter-program.ts';
+import { prepareSupervisor } from '../supervisor/prepare.ts';
+import type { SupervisorFiles } from '../supervisor/prepare.ts';
+import { prepareRootEtc } from './root-etc.ts';
+
+/** What all bubblewrap sandboxes of one server share. */
+export interface Workplace {
+  readonly bwrap: string;
+  readonly root: boolean;
+  readonly files: SupervisorFiles;
+  readonly etcFolder: string;
+  readonly seccompFile: string;
+  readonly cgroups: Cgroups | null;
+  /** Where the sandboxes' own folders are. */
+  readonly sandboxes: string;
+}
+
+function missing(message: string, cause?: unknown): CodedError {
+  return new CodedError('sandbox_driver_missing', message, { driver: 'bubblewrap' }, cause);
+}
+
+/** @throws CodedError `sandbox_driver_missing` */
+function findBwrap(): string {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).concat('/usr/bin', '/usr/local/bin');
+  const found = folders.map((folder) => join(folder, 'bwrap')).find((path) => existsSync(path));
+  if (found === undefined)
+    throw missing(
+      'bubblewrap is not installed: run `apt-get install bubblewrap` (any other package manager has it too).',
+    );
+  return found;
+}
+
+/**
+ * Prepares the state folder: programs, /etc, filter. Runs once a server; all of it may be done again.
+ * @throws CodedError `sandbox_driver_missing`
+ */
+export async function prepareWorkplace(stateFolder: string, serverId: string): Promise<Workplace> {
+  if (process.platform !== 'linux') throw missing('bubblewrap needs Linux; use the docker driver here.');
+  const { arch } = process;
+  if (arch !== 'x64' && arch !== 'arm64')
+    throw missing(`There is no system call filter for ${arch}; x64 and arm64 have one.`);
+  const bwrap = findBwrap();
+  const root = process.getuid?.() === 0;
+  const shared = join(stateFolder, 'bubblewrap');
+  const sandboxes = join(shared, serverId);
+  mkdirSync(stateFolder, { recursive: true });
+  for (const folder of [shared, sandboxes]) {
+    mkdirSync(folder, { recursive: true });
+    chmodSync(folder, root ? 0o711 : 0o700); // whatever the umask says
+  }
+  if (root) {
+    const closed = firstClosedFolder(sandboxes);
+    if (closed !== null)
+      throw missing(
+        `Sandboxes are started as an unprivileged user, who cannot pass through ${closed}: ` +
+          `put the state folder elsewhere (for example /var/lib/lemniscate) or allow it with \`chmod o+x ${closed}\`.`,
+      );
+  }
+  const etcFolder = join(stateFolder, 'bubblewrap-etc');
+  await prepareRootEtc(etcFolder);
+  chmodSync(etcFolder, 0o755);
+  const seccompFile = join(stateFolder, `seccomp-${arch}.bpf`);
+  writeFileSync(seccompFile, filterProgram(arch));
+  const files = await prepareSupervisor(join(stateFolder, 'programs'));
+  await promisify(execFile)(bwrap, ['--version'], { timeout: 10_000 }).catch((error: unknown) => {
+    throw missing(`${bwrap} does not run; reinstall bubblewrap.`, error);
+  });
+  return { bwrap, root, files, etcFolder, seccompFile, cgroups: openCgroups(serverId), sandboxes };
+}

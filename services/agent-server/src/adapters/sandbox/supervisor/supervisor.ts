@@ -1,0 +1,406 @@
+/**
+ * The supervisor: the one resident process of a sandbox. It serves HTTP/2 over its standard input and output
+ * and runs commands. The file imports nothing but Node, because it is stripped to JavaScript and mounted alone.
+ *
+ * It trusts the host and nobody else: commands are hostile. Where two uids can be had it is uid 0 of a user
+ * namespace with SETUID, SETGID and KILL alone and commands are another uid, so that they can neither signal
+ * it nor reach its descriptors.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { performServerHandshake } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
+import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import type {
+  RequestFrameNumbers,
+  ResponseFrameNumbers,
+  WireCommand,
+  WireCommandEnd,
+} from '../wire/protocol.ts';
+
+const requestFrames: RequestFrameNumbers = { start: 0, stdin: 1, stdinEnd: 2, kill: 3 };
+const responseFrames: ResponseFrameNumbers = { stdout: 0, stderr: 1, end: 2 };
+const frameHeaderBytes = 5;
+const maxStartBytes = 2 * 1024 * 1024;
+const maxPayloadBytes = 64 * 1024;
+
+/** After the main process has exited, output of what it left in the background is awaited this long. */
+const drainAfterExitMs = 100;
+
+/** A background process that never stops talking does not hold the end back longer than this many looks. */
+const maxDrainLooks = 20;
+
+/** Variables by which a shell runs code before the command that was judged. */
+const codeCarriers = new Set(['BASH_ENV', 'ENV', 'SHELLOPTS', 'BASHOPTS', 'ZDOTDIR']);
+
+/** Drops what carries code and what cannot be a variable. */
+function cleanEnvironment(given: Readonly<Record<string, string>>): Record<string, string> {
+  const carriesCode = (name: string): boolean => codeCarriers.has(name) || name.startsWith('BASH_FUNC_');
+  const possible = (name: string, value: string): boolean =>
+    name !== '' && !name.includes('=') && !name.includes('\0') && !value.includes('\0');
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => possible(name, value) && !carriesCode(name)),
+  );
+}
+
+interface ProcessRow {
+  readonly pid: number;
+  readonly parent: number;
+  readonly zombie: boolean;
+}
+
+/** Every process of the pid namespace. A process that ends while being read is left out. */
+function processTable(): ProcessRow[] {
+  const rows: ProcessRow[] = [];
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+      // the name in parentheses may hold anything, spaces and parentheses too
+      const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      rows.push({ pid, parent: Number(parent), zombie: state === 'Z' || state === 'X' });
+    } catch {
+      continue; // gone since readdir
+    }
+  }
+  return rows;
+}
+
+function sendKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    return; // ESRCH: already gone, which is what was wanted
+  }
+}
+
+/** Kills a command's process group and those of its descendants that moved to another group. */
+function killTree(root: number): void {
+  const rows = processTable();
+  const doomed = new Set([root]);
+  for (let grown = true; grown;) {
+    grown = false;
+    for (const row of rows) {
+      if (!doomed.has(row.parent) || doomed.has(row.pid)) continue;
+      doomed.add(row.pid);
+      grown = true;
+    }
+  }
+  sendKill(-root);
+  for (const pid of doomed) sendKill(pid);
+}
+
+/** Working directories that the supervisor may not enter (0700 of the command's user) are entered by a shell. */
+function startedArgv(command: WireCommand): { file: string; args: string[]; cwd: string } {
+  const [file = '', ...args] = command.argv;
+  try {
+    accessSync(command.cwd, constants.X_OK);
+    return { file, args, cwd: command.cwd };
+  } catch {
+    const enter = 'cd -- "$0" || exit 126; exec "$@"';
+    return { file: '/bin/sh', args: ['-c', enter, command.cwd, ...command.argv], cwd: '/' };
+  }
+}
+
+/**
+ * Pipes, made ahead. Node gives children sockets, and opening /dev/stdout or /dev/stderr again, which scripts
+ * do, fails on a socket (ENXIO). Node can make no pipe, so `mkfifo` makes 24 at a time in a folder of our own.
+ */
+const privateFolder = '/run/lemniscate/private';
+const pipePool: string[] = [];
+let filesMade = 0;
+
+function newPath(): string {
+  filesMade += 1;
+  return `${privateFolder}/${filesMade}`;
+}
+
+/** In the background while some are left; a failure shows itself when the pool is empty. */
+function topUpPipes(): void {
+  if (pipePool.length > 8) return;
+  const names = Array.from({ length: 24 }, newPath);
+  const maker = spawn('mkfifo', ['-m', '666', ...names], { stdio: 'ignore' });
+  maker.on('error', () => undefined);
+  maker.on('exit', (code) => code === 0 && pipePool.push(...names));
+}
+
+/** Our end, and the one that the command writes to; each is opened by itself, so that only ours never blocks. */
+function takePipe(): { ours: Socket; theirs: number } {
+  if (pipePool.length === 0) {
+    const names = Array.from({ length: 24 }, newPath);
+    const made = spawnSync('mkfifo', ['-m', '666', ...names], { stdio: 'ignore' });
+    if (made.status !== 0) throw Object.assign(new Error('no pipe'), { code: 'EAGAIN' });
+    pipePool.push(...names);
+  }
+  const path = pipePool.pop() ?? '';
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const theirs = openSync(path, constants.O_WRONLY);
+  unlinkSync(path);
+  return { ours: new Socket({ fd: reader, readable: true, writable: false }), theirs };
+}
+
+/**
+ * Standard input is a nameless file: a FIFO whose writer has gone would hang whoever opens /dev/stdin again.
+ * Opened twice, because commands must not write into it.
+ */
+function createStdin(): { append(bytes: Buffer): void; finish(): number } {
+  const path = newPath();
+  const writer = openSync(path, 'wx', 0o644);
+  const reader = openSync(path, 'r');
+  unlinkSync(path);
+  return {
+    append: (bytes) => void writeSync(writer, bytes),
+    finish() {
+      closeSync(writer);
+      return reader;
+    },
+  };
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly outputs: readonly [Socket, Socket];
+}
+
+function spawnCommand(command: WireCommand, stdin: number | 'ignore'): Started {
+  const { file, args, cwd } = startedArgv(command);
+  const [stdout, stderr] = [takePipe(), takePipe()];
+  try {
+    const child = spawn(file, args, {
+      cwd,
+      env: cleanEnvironment(command.env),
+      stdio: [stdin, stdout.theirs, stderr.theirs],
+      detached: true, // own session and process group, so that one kill reaches all of it
+      ...(command.switchUser ? { uid: command.uid, gid: command.gid } : {}),
+    });
+    return { child, outputs: [stdout.ours, stderr.ours] };
+  } finally {
+    closeSync(stdout.theirs);
+    closeSync(stderr.theirs);
+    topUpPipes();
+  }
+}
+
+function frame(type: number, payload: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(frameHeaderBytes + payload.length);
+  bytes[0] = type;
+  bytes.writeUInt32BE(payload.length, 1);
+  bytes.set(payload, frameHeaderBytes);
+  return bytes;
+}
+
+/** What a shell would say, with its exit codes. */
+function startFailure(error: NodeJS.ErrnoException, command: WireCommand): { code: number; text: string } {
+  const name = command.argv[0] ?? '';
+  if (error.code === 'ENOENT') return { code: 127, text: `${name}: not found\n` };
+  if (error.code === 'EAGAIN')
+    return { code: 126, text: `${name}: not started, the sandbox has no process left\n` };
+  return { code: 126, text: `${name}: not started (${error.code ?? error.message})\n` };
+}
+
+/** One command on one stream, from its start frame to its end frame. */
+function runCommand(
+  stream: ServerHttp2Stream,
+  command: WireCommand,
+  stdin: number | 'ignore',
+): (why: WireCommandEnd['cause']) => void {
+  const startedAt = performance.now();
+  let cause: WireCommandEnd['cause'] = 'exited';
+  let outputBytes = 0;
+  let droppedBytes = 0;
+  let ended = false;
+  let child: ChildProcess | undefined;
+
+  const kill = (why: WireCommandEnd['cause']): void => {
+    if (ended || child?.pid === undefined) return;
+    if (cause === 'exited') cause = why;
+    killTree(child.pid);
+  };
+  const timer = setTimeout(() => kill('timeout'), command.timeoutMs);
+
+  const end = (exitCode: number | null, signal: string | null): void => {
+    if (ended) return;
+    ended = true;
+    clearTimeout(timer);
+    const record: WireCommandEnd = {
+      exitCode,
+      signal,
+      cause,
+      durationMs: Math.round(performance.now() - startedAt),
+      outputBytes,
+      droppedBytes,
+    };
+    if (stream.destroyed) return;
+    stream.end(frame(responseFrames.end, Buffer.from(JSON.stringify(record))));
+  };
+
+  const pass = (type: number, source: Socket): void => {
+    source.on('error', () => source.destroy());
+    source.on('data', (chunk: Buffer) => {
+      if (ended || stream.destroyed) return; // drained and dropped, so that a background process never blocks
+      const room = Math.max(0, command.maxOutputBytes - outputBytes);
+      const kept = chunk.subarray(0, room);
+      outputBytes += kept.length;
+      droppedBytes += chunk.length - kept.length;
+      if (kept.length === 0 || stream.write(frame(type, kept))) return;
+      source.pause();
+      stream.once('drain', () => source.resume());
+    });
+  };
+
+  const fail = (error: NodeJS.ErrnoException): void => {
+    const { code, text } = startFailure(error, command);
+    if (!ended && !stream.destroyed) stream.write(frame(responseFrames.stderr, Buffer.from(text)));
+    end(code, null);
+  };
+
+  let started: Started;
+  try {
+    started = spawnCommand(command, stdin);
+  } catch (error) {
+    fail(error as NodeJS.ErrnoException);
+    return kill;
+  }
+  const { outputs } = started;
+  child = started.child;
+  child.on('error', fail);
+  pass(responseFrames.stdout, outputs[0]);
+  pass(responseFrames.stderr, outputs[1]);
+  child.on('exit', (exitCode, signal) => {
+    if (cause !== 'exited') killTree(child?.pid ?? 0);
+    awaitOutput(outputs, () => end(exitCode, signal));
+  });
+  stream.on('close', () => {
+    kill('canceled');
+    for (const output of outputs) output.resume();
+  });
+  return kill;
+}
+
+/**
+ * After the exit: until both pipes are closed; a background process may hold them for ever, so also until no
+ * output came for a while. A paused pipe is waited for, since what it holds was written before.
+ */
+function awaitOutput(sources: readonly Socket[], done: () => void): void {
+  let seen = -1;
+  let looks = 0;
+  const look = (): void => {
+    const bytes = sources.reduce((sum, source) => sum + source.bytesRead, 0);
+    const paused = sources.some((source) => source.isPaused());
+    if (!paused) looks += 1;
+    if (!paused && (bytes === seen || looks > maxDrainLooks)) return finish();
+    seen = bytes;
+    timer = setTimeout(look, drainAfterExitMs);
+  };
+  let timer = setTimeout(look, drainAfterExitMs);
+  const finish = (): void => {
+    clearTimeout(timer);
+    done();
+  };
+  let open = 0;
+  for (const source of sources.filter((source) => !source.destroyed)) {
+    open += 1;
+    source.once('close', () => {
+      open -= 1;
+      if (open === 0) finish();
+    });
+  }
+  if (open === 0) finish();
+}
+
+/** Reads the host's frames of one command stream; a command starts once its standard input is whole. */
+function serveCommand(stream: ServerHttp2Stream): void {
+  let held: Buffer = Buffer.alloc(0);
+  let command: WireCommand | undefined;
+  let stdin: ReturnType<typeof createStdin> | undefined;
+  let kill: ReturnType<typeof runCommand> | undefined;
+  stream.respond({ ':status': 200 });
+  const run = (): void => {
+    if (command === undefined || kill !== undefined) return;
+    const fd = stdin?.finish() ?? 'ignore';
+    kill = runCommand(stream, command, fd);
+    if (fd !== 'ignore') closeSync(fd);
+  };
+  const handlers: Record<number, (payload: Buffer) => void> = {
+    [requestFrames.start]: (payload) => {
+      command = JSON.parse(payload.toString('utf8')) as WireCommand;
+      if (command.stdin) stdin = createStdin();
+      else run();
+    },
+    [requestFrames.stdin]: (payload) => stdin?.append(payload),
+    [requestFrames.stdinEnd]: run,
+    [requestFrames.kill]: () => kill?.('canceled'),
+  };
+  stream.on('data', (chunk: Buffer) => {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    while (held.length >= frameHeaderBytes) {
+      const length = held.readUInt32BE(1);
+      if (length > maxStartBytes) return stream.close();
+      if (held.length < frameHeaderBytes + length) return;
+      const payload = held.subarray(frameHeaderBytes, frameHeaderBytes + length);
+      const handle = handlers[held[0] ?? -1];
+      held = held.subarray(frameHeaderBytes + length);
+      try {
+        handle?.(payload);
+      } catch {
+        return stream.close(); // no room for its input: the host sees a stream without an end
+      }
+    }
+  });
+}
+
+/**
+ * Answers once nothing but PID 1 and the supervisor lives; the host's deadline bounds it. kill(-1) holds the
+ * kernel's task list, so a fork bomb cannot outrun it, and it needs no process of its own.
+ */
+function serveKillCommands(stream: ServerHttp2Stream): void {
+  if (stream.destroyed) return;
+  sendKill(-1);
+  const left = processTable().some(({ pid, zombie }) => pid !== 1 && pid !== process.pid && !zombie);
+  if (left) setTimeout(serveKillCommands, 5, stream);
+  else stream.respond({ ':status': 200 }, { endStream: true });
+}
+
+const routes: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
+  '/ping': (stream) => stream.respond({ ':status': 200 }, { endStream: true }),
+  '/commands': serveCommand,
+  '/kill-commands': serveKillCommands,
+};
+
+function main(): void {
+  topUpPipes();
+  const leave = (): never => process.exit(0);
+  // TERM of the outside world ends the sandbox by its wire; nothing inside may do it
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const)
+    process.on(signal, () => undefined);
+  const wire = Duplex.from({ readable: process.stdin, writable: process.stdout });
+  const session = performServerHandshake(wire, {
+    settings: { maxConcurrentStreams: 100, initialWindowSize: 256 * 1024, maxFrameSize: maxPayloadBytes },
+    maxSessionMemory: 64,
+  });
+  session.on('stream', (stream, headers) => {
+    stream.on('error', () => stream.destroy());
+    const route = routes[String(headers[':path'])];
+    if (route === undefined) return stream.respond({ ':status': 404 }, { endStream: true });
+    route(stream);
+  });
+  session.on('error', leave);
+  session.on('close', leave);
+  wire.on('error', leave);
+  wire.on('close', leave);
+  process.stdin.on('end', leave);
+}
+
+main();

@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { gitEnvironment } from './git-environment.ts';
+
+export interface HostGitResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs git on the host with the hardened environment; bounded in time and output, never rejects for an exit code. */
+export type HostGit = (
+  args: readonly string[],
+  options: {
+    readonly signal: AbortSignal;
+    readonly timeoutMs: number;
+    readonly protocols?: readonly string[];
+    readonly extra?: Readonly<Record<string, string>>;
+  },
+) => Promise<HostGitResult>;
+
+/** @param configFile file with `gitConfigText()` */
+export const createHostGit =
+  (configFile: string): HostGit =>
+  (args, options) =>
+    new Promise((resolve, reject) => {
+      execFile(
+        'git',
+        [...args],
+        {
+          env: gitEnvironment(configFile, options),
+          signal: options.signal,
+          timeout: options.timeoutMs,
+          killSignal: 'SIGKILL',
+          maxBuffer: 16 * 1024 * 1024,
+          encoding: 'utf8',
+        },
+        (error, stdout, stderr) => {
+          if (error === null) return resolve({ exitCode: 0, stdout, stderr });
+          if (typeof error.code === 'number') return resolve({ exitCode: error.code, stdout, stderr });
+          if (error.killed === true && error.name !== 'AbortError')
+            return resolve({
+              exitCode: 124,
+              stdout,
+              stderr: `${stderr}\ntimed out after ${options.timeoutMs} ms`,
+            });
+          return reject(error);
+        },
+      );
+    });

@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
+import type { LayRequest, WorkingCopies, WorkingCopy } from '../../application/ports/working-copies.ts';
+import { ensureCheckout } from './checkout.ts';
+import type { Checkout } from './checkout.ts';
+import { makeDiff } from './diff.ts';
+import { checkAddress, fetchSource } from './fetch-source.ts';
+import { gitConfigText } from './git-environment.ts';
+import { createHostGit } from './host-git.ts';
+import { importBundle } from './import-bundle.ts';
+import { createMirrorCache, mirrorKey } from './mirror-cache.ts';
+import type { Mirror } from './mirror-cache.ts';
+import { createThrowawayGit } from './throwaway-git.ts';
+
+const execute = promisify(execFile);
+
+export interface WorkingCopyOptions {
+  /** Holds `mirrors/` (kept over restarts) and `sessions/` (not). */
+  readonly stateFolder: string;
+  readonly driver: SandboxDriver;
+  readonly allowLocalPaths: boolean;
+  readonly maxRepositoryBytes: number;
+  readonly maxMirrors: number;
+}
+
+/** Working copies from a mirror cache: one checkout a commit, one copy of it a session. */
+export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies {
+  const mirrors = createMirrorCache(join(options.stateFolder, 'mirrors'), options.maxMirrors);
+  const sessions = join(options.stateFolder, 'sessions');
+  const configFile = join(options.stateFolder, 'git.config');
+  const hostGit = createHostGit(configFile);
+  const throwawayGit = createThrowawayGit(options.driver, configFile);
+  let prepared: Promise<void> | undefined;
+
+  const prepare = async (): Promise<void> => {
+    await mkdir(options.stateFolder, { recursive: true });
+    await writeFile(configFile, gitConfigText());
+    await chmod(configFile, 0o644);
+  };
+
+  const bring = async (request: LayRequest): Promise<{ mirror: Mirror; checkout: Checkout }> => {
+    const { repository, user, signal, deadlineMs: timeoutMs } = request;
+    const from =
+      repository.kind === 'bundle' ? null : await checkAddress(repository, options.allowLocalPaths);
+    let commit = repository.kind === 'bundle' ? repository.commit : '';
+    const name = repository.kind === 'bundle' ? repository.name : (from?.address ?? '');
+    return mirrors.use(
+      mirrorKey(request.projectId, repository),
+      async (mirror, fresh) => {
+        if (repository.kind === 'bundle') {
+          if (!fresh) return;
+          await importBundle(throwawayGit, repository, mirror, {
+            user,
+            maxBytes: options.maxRepositoryBytes,
+            timeoutMs,
+            signal,
+          });
+        } else if (from !== null) {
+          commit = await fetchSource(hostGit, repository, from, mirror, { timeoutMs, signal });
+        }
+      },
+      async (mirror) => ({
+        mirror,
+        checkout: await ensureCheckout(throwawayGit, mirror, commit, { user, timeoutMs, name }),
+      }),
+    );
+  };
+
+  const workingCopy = (
+    request: LayRequest,
+    mirror: Mirror,
+    checkout: Checkout,
+    release: () => void,
+  ): WorkingCopy => {
+    const spool = join(sessions, randomUUID());
+    const submodules = checkout.submodules.slice(0, 20).join(', ');
+    return {
+      baseCommit: checkout.baseCommit,
+      baseTree: checkout.baseTree,
+      notices: submodules === '' ? [] : [`Submodules are left out: ${submodules}`],
+      diff: () =>
+        makeDiff(throwawayGit, {
+          mirror,
+          checkout,
+          workspace: request.folder,
+          spool,
+          user: request.user,
+          timeoutMs: request.deadlineMs,
+        }),
+      async discard() {
+        release();
+        await rm(spool, { recursive: true, force: true });
+      },
+    };
+  };
+
+  return {
+    async lay(request) {
+      await (prepared ??= prepare());
+      const release = mirrors.hold(mirrorKey(request.projectId, request.repository));
+      try {
+        const { mirror, checkout } = await bring(request);
+        request.signal.throwIfAborted();
+        // No process of the sandbox has run, so nothing can swap a path under this copy; cp -a follows no link.
+        await execute('cp', ['-a', '--reflink=auto', '--', `${checkout.tree}/.`, request.folder], {
+          signal: request.signal,
+          timeout: request.deadlineMs,
+        });
+        return workingCopy(request, mirror, checkout, release);
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    async recover() {
+      await rm(sessions, { recursive: true, force: true });
+      await mkdir(sessions, { recursive: true });
+      await mirrors.recover();
+    },
+  };
+}

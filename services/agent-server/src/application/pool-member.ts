@@ -1,0 +1,123 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import { sandboxTransitions } from '@lemniscate/shared/sandbox/state.ts';
+import type { SandboxState } from '@lemniscate/shared/sandbox/state.ts';
+import { checkTransition } from '@lemniscate/shared/transition-table.ts';
+import { createBackoff } from './backoff.ts';
+import type { Log } from './ports/log.ts';
+import type { Sandbox, SandboxDriver, SandboxProfile } from './ports/sandbox-driver.ts';
+
+/** One sandbox of the pool from its boot until it is seen gone; its states follow the sandbox table. */
+export interface PoolMember {
+  readonly id: string;
+  readonly profile: SandboxProfile;
+  state(): SandboxState;
+  /** Who the sandbox is meant for: a claim, once made, cannot be taken back. */
+  awaitedBy(): 'pool' | 'session';
+  /** A session waits for this boot. */
+  await(): void;
+  /** Settles with the boot. */
+  readonly ready: Promise<void>;
+  /** @throws CodedError `transition_refused` unless it is warm */
+  claim(): Sandbox;
+  /** The handle; there is none before `ready`. */
+  sandbox(): Sandbox;
+  /** Resolves when the sandbox is verified to be gone; repeats until then. Idempotent. */
+  destroy(): Promise<void>;
+}
+
+export function createPoolMember(
+  deps: { readonly driver: SandboxDriver; readonly newId: NewId; readonly clock: Clock; readonly log: Log },
+  profile: SandboxProfile,
+  purpose: 'pool' | 'session',
+  onGone: () => void,
+): PoolMember {
+  const id = deps.newId('sandbox');
+  let state: SandboxState = 'booting';
+  let awaitedBy = purpose;
+  let sandbox: Sandbox | null = null;
+  let destroying: Promise<void> | null = null;
+
+  const become = (next: SandboxState) => {
+    state = checkTransition(sandboxTransitions, state, next, `sandbox ${id}`);
+  };
+
+  const booted = deps.driver.boot(id, profile).then(
+    (live) => {
+      sandbox = live;
+      void live.ended.then(onEnded);
+    },
+    (error: unknown) => {
+      if (state === 'booting') become('broken');
+      // A driver that fails to boot cleans up after itself; there is no handle to destroy.
+      gone();
+      throw error;
+    },
+  );
+  const ready = booted.then(() => {
+    if (state === 'booting') become('warm');
+  });
+  // Whoever waits for the boot hears of its failure; nobody may wait any more.
+  ready.catch(() => undefined);
+
+  function onEnded(cause: string): void {
+    if (state !== 'warm') return;
+    deps.log.warn({ sandbox: id, cause }, 'a warm sandbox ended by itself');
+    become('broken');
+    void destroy();
+  }
+
+  function gone(): void {
+    if (state === 'gone') return;
+    become('gone');
+    onGone();
+  }
+
+  async function remove(): Promise<void> {
+    if (state !== 'destroying') become('destroying');
+    await booted.catch(() => undefined);
+    if (sandbox !== null) await destroyUntilGone(sandbox, deps.log);
+    gone();
+  }
+
+  function destroy(): Promise<void> {
+    if (state === 'gone') return Promise.resolve();
+    destroying ??= remove();
+    return destroying;
+  }
+
+  function handle(): Sandbox {
+    if (sandbox === null) throw new Error(`sandbox ${id} has no handle yet`);
+    return sandbox;
+  }
+
+  return {
+    id,
+    profile,
+    state: () => state,
+    awaitedBy: () => (state === 'booting' || state === 'warm' ? awaitedBy : 'session'),
+    await: () => {
+      awaitedBy = 'session';
+    },
+    ready,
+    claim: () => {
+      become('claimed');
+      return handle();
+    },
+    sandbox: handle,
+    destroy,
+  };
+}
+
+async function destroyUntilGone(sandbox: Sandbox, log: Log): Promise<void> {
+  const backoff = createBackoff(200, 10_000);
+  for (;;) {
+    try {
+      return await sandbox.destroy();
+    } catch (error) {
+      log.error({ sandbox: sandbox.id, error: String(error) }, 'a sandbox is still there; trying again');
+      await delay(backoff.next());
+    }
+  }
+}

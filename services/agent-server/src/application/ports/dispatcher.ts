@@ -1,0 +1,44 @@
+import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import type { PermitAnswer, PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
+import type { HeartbeatAnswer, ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import type { EventBatchAnswer } from '@lemniscate/shared/protocol/session-event.ts';
+import type {
+  SessionResult,
+  UploadAnswer,
+  UploadRequest,
+} from '@lemniscate/shared/protocol/session-result.ts';
+
+/** Events as the journal holds them: each line is the JSON of `{at, event}`. `firstSeq` numbers the first one. */
+export interface JournalBatch {
+  readonly firstSeq: number;
+  readonly lines: readonly Uint8Array[];
+}
+
+/** The head of a model answer, and its bytes as they arrive. */
+export interface ModelAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  /** From `retry-after`, null where the provider names none. */
+  readonly retryAfterMs: number | null;
+  /** Ends or throws CodedError `service_unreachable`/`provider_timeout`; leaving the loop closes the connection. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * The dispatcher as an agent server meets it, over HTTPS with certificates both ways. Every call has a deadline of
+ * its own beside the caller's signal, and throws CodedError: `service_unreachable` when no answer came, else the
+ * code of the problem document (`attempt_stale` where the attempt is no longer ours).
+ */
+export interface Dispatcher {
+  heartbeat(status: ServerStatus, signal: AbortSignal): Promise<HeartbeatAnswer>;
+  sendEvents(held: Held, batch: JournalBatch, signal: AbortSignal): Promise<EventBatchAnswer>;
+  askPermit(held: Held, request: PermitRequest, signal: AbortSignal): Promise<PermitAnswer>;
+  sendResult(held: Held, result: SessionResult, signal: AbortSignal): Promise<void>;
+  requestUpload(held: Held, request: UploadRequest, signal: AbortSignal): Promise<UploadAnswer>;
+  completeUpload(held: Held, uploadId: string, signal: AbortSignal): Promise<void>;
+  /** `POST /model/anthropic/v1/messages`; a status outside 2xx is an answer too, not an error. */
+  askModel(relayToken: string, body: string, signal: AbortSignal): Promise<ModelAnswer>;
+  /** Opens connections before they are needed, so that a session does not wait for handshakes. */
+  warm(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,45 @@
+import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
+import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
+
+/** What to lay where. */
+export interface LayRequest {
+  /** Mirrors are never shared between projects. */
+  readonly projectId: string;
+  readonly repository: OrderedRepository;
+  /** The sandbox' empty workspace folder on the host; no process of the sandbox has run yet. */
+  readonly folder: string;
+  /** Owner of what is laid: the uid and gid that commands run as. */
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly signal: AbortSignal;
+  readonly deadlineMs: number;
+}
+
+/** The session's diff with its patch in a spool file that `discard` removes. */
+export interface WorkingCopyDiff {
+  readonly summary: DiffSummary;
+  readonly patchFile: string;
+  /** What the person should know about the diff, such as files that could not be read. */
+  readonly notices: readonly string[];
+}
+
+/** One session's copy of its repository. */
+export interface WorkingCopy {
+  readonly baseCommit: string;
+  readonly baseTree: string;
+  /** What the person should know, such as submodules that were left out. */
+  readonly notices: readonly string[];
+  /**
+   * Makes the diff between the base and the workspace, in a throwaway sandbox, with a git directory that the
+   * session's sandbox never saw. To be called only when all of the session's processes are gone.
+   */
+  diff(signal?: AbortSignal): Promise<WorkingCopyDiff>;
+  /** Removes the session's git directory and spool; idempotent. The workspace folder belongs to the sandbox. */
+  discard(): Promise<void>;
+}
+
+/** Mirror cache and working copies of one agent server. Errors carry the `repository_*` and `revision_missing` codes. */
+export interface WorkingCopies {
+  lay(request: LayRequest): Promise<WorkingCopy>;
+  /** Removes what an earlier process left half-made; keeps whole mirrors. */
+  recover(): Promise<void>;
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import type { EventSink } from '../journal.ts';
+import type { Lease } from '../lease.ts';
+import type { Dispatcher } from '../ports/dispatcher.ts';
+import type { Log } from '../ports/log.ts';
+import type { Sandbox } from '../ports/sandbox-driver.ts';
+import type { PermitDesk } from '../tool-calls/permit-desk.ts';
+
+/** Everything a runtime may touch. The dispatcher decides and meters; the sandbox only computes. */
+export interface RuntimeContext {
+  readonly order: SessionOrder;
+  readonly sandbox: Sandbox;
+  readonly sink: EventSink;
+  readonly permits: PermitDesk;
+  readonly lease: Lease;
+  readonly dispatcher: Pick<Dispatcher, 'askModel'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborted by a stop, a stale attempt, a lost sandbox. The runtime then settles within seconds. */
+  readonly signal: AbortSignal;
+}
+
+/** How a runtime's work ended, and its last words for the person. */
+export interface RuntimeEnd {
+  readonly reason: EndReason;
+  readonly message: string;
+}
+
+/**
+ * Who drives the loop. `run` settles when the agent has finished, when something ends the session, or soon after the
+ * signal was aborted (then it may throw the signal's reason). By then no tool call is in an intermediate state.
+ * @throws CodedError for everything that the session's end has to explain
+ */
+export interface Runtime {
+  run(context: RuntimeContext): Promise<RuntimeEnd>;
+}

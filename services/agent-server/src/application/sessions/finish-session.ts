@@ -1,0 +1,57 @@
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
+import { sessionEnds } from '@lemniscate/shared/session/end.ts';
+import type { SessionEnd } from '@lemniscate/shared/session/end.ts';
+import type { SpooledPatch } from '../ports/patch-spool.ts';
+import type { Ending } from './ending.ts';
+import type { SessionContext } from './session-context.ts';
+import type { StartedSession } from './start-session.ts';
+
+/** What is left of a session's work when its sandbox is gone. */
+export interface FinishedWork {
+  readonly ending: Ending;
+  readonly diff: { readonly summary: DiffSummary; readonly patch: SpooledPatch } | null;
+}
+
+const diffWanted: ReadonlySet<SessionEnd['diff']> = new Set(['yes', 'readable']);
+
+/**
+ * DESIGN section 4, step 7: the commands are killed and the sandbox is destroyed with its workspace kept, for the host
+ * touches a workspace only when nobody can change it under its hands; then the diff is made in a throwaway sandbox and
+ * its patch spooled. Undo: the spooled patch is discarded by whoever sends it.
+ */
+export async function finishSession(
+  context: SessionContext,
+  started: StartedSession,
+  ending: Ending,
+): Promise<FinishedWork> {
+  const { journal, deps, held, timings } = context;
+  journal.emit({ type: 'phase', phase: 'finishing' });
+  try {
+    await timings.measure('kill', () => started.sandbox.destroy({ keepWorkspace: true }));
+    if (!diffWanted.has(sessionEnds[ending.reason].diff)) return { ending, diff: null };
+    return await timings.measure('diff', () => makeDiff(context, started, ending));
+  } catch (error) {
+    context.interruption.everything.throwIfAborted();
+    deps.log.error({ ...held, error: String(error) }, 'the diff could not be made');
+    return { ending: withoutDiff(ending, error), diff: null };
+  }
+}
+
+async function makeDiff(
+  { journal, deps, held, interruption }: SessionContext,
+  { workingCopy }: StartedSession,
+  ending: Ending,
+): Promise<FinishedWork> {
+  const diff = await workingCopy.diff(interruption.everything);
+  for (const text of diff.notices) journal.emit({ type: 'notice', text: text.slice(0, 4096) });
+  const patch = await deps.spool.take(held, diff.patchFile);
+  return { ending, diff: { summary: diff.summary, patch } };
+}
+
+/** Work that was finished but cannot be handed over is not `finished`; an end that already is a failure stays itself. */
+function withoutDiff(ending: Ending, error: unknown): Ending {
+  const why = isCodedError(error) ? error.message : 'the agent server met a fault of its own';
+  const message = `${ending.message}\nThe diff could not be made: ${why}`.trim();
+  return { reason: ending.reason === 'finished' ? 'runtime_failed' : ending.reason, message };
+}

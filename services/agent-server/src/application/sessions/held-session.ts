@@ -1,0 +1,87 @@
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { ServerCommand, SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import { createJournal } from '../journal.ts';
+import { createLease } from '../lease.ts';
+import { asEndReason } from '../tool-calls/run-tool-call.ts';
+import { createInterruption } from './interruption.ts';
+import type { AbandonCause } from './interruption.ts';
+import { runSession } from './run-session.ts';
+import type { SessionDeps } from './session-context.ts';
+import { createTimings } from './timings.ts';
+import { createUnwind } from './unwind.ts';
+
+/** One attempt that this server has taken. */
+export interface HeldSession {
+  readonly sessionId: string;
+  readonly attempt: number;
+  renew(sentAtMs: number, leaseMs: number): void;
+  /** Ends it with the reason that the dispatcher has recorded. */
+  stop(reason: string): void;
+  abandon(cause: AbandonCause): void;
+  /** Gives up an attempt whose lease ended long ago. */
+  checkLease(): void;
+  /** Whether it still takes a slot. */
+  holdsSlot(): boolean;
+  /** Resolves when nothing of it is left and its result is delivered or void; never rejects. */
+  readonly done: Promise<void>;
+}
+
+/**
+ * Begins an attempt. The lease counts from now, the order's arrival.
+ * @param before an earlier attempt of the same session that has to be gone first
+ */
+export function holdSession(
+  deps: SessionDeps,
+  order: SessionOrder,
+  before: Promise<void>,
+  events: { onSlotFree(): void; onCommands(commands: readonly ServerCommand[]): void },
+): HeldSession {
+  const { sessionId, attempt } = order;
+  const held = { sessionId, attempt };
+  const interruption = createInterruption();
+  const lease = createLease(deps.bootTimeMs, deps.bootTimeMs(), order.leaseMs);
+  const journal = createJournal({
+    held,
+    files: deps.journals.open(held),
+    dispatcher: deps.dispatcher,
+    clock: deps.clock,
+    log: deps.log,
+    onStale: () => interruption.abandon('stale'),
+    onBroken: (error) => {
+      const message = isCodedError(error)
+        ? error.message
+        : 'What the session does can no longer be recorded.';
+      interruption.stop('runtime_failed', message);
+    },
+    onCommands: events.onCommands,
+  });
+  const context = {
+    deps,
+    order,
+    held,
+    journal,
+    lease,
+    interruption,
+    timings: createTimings(deps.clock),
+    unwind: createUnwind(deps.log),
+  };
+  let holdsSlot = true;
+  const freeSlot = () => {
+    if (!holdsSlot) return;
+    holdsSlot = false;
+    events.onSlotFree();
+  };
+  const done = before.then(() => runSession(context, freeSlot));
+  return {
+    sessionId,
+    attempt,
+    renew: lease.renew,
+    stop: (reason) => interruption.stop(asEndReason(reason), ''),
+    abandon: interruption.abandon,
+    checkLease: () => {
+      if (lease.lost()) interruption.abandon('lease_lost');
+    },
+    holdsSlot: () => holdsSlot,
+    done,
+  };
+}

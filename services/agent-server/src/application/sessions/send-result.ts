@@ -1,0 +1,114 @@
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { inlinePatchBytes } from '@lemniscate/shared/protocol/session-result.ts';
+import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
+import { createBackoff, sleep } from '../backoff.ts';
+import { cut } from '../text-stream.ts';
+import type { FinishedWork } from './finish-session.ts';
+import type { SessionContext } from './session-context.ts';
+
+/** How long the result is offered to the dispatcher before its patch is put aside for an operator. */
+const deadlineMs = 10 * 60_000;
+const messageLength = 16_000;
+
+/**
+ * DESIGN section 4, step 7: the last event is acknowledged, the patch is where the dispatcher can read it, then the
+ * result is posted until it is accepted or the attempt turns out to be no longer ours.
+ */
+export async function sendResult(context: SessionContext, work: FinishedWork): Promise<void> {
+  const { deps, held, interruption } = context;
+  const late = AbortSignal.timeout(deadlineMs);
+  const signal = AbortSignal.any([interruption.everything, late]);
+  try {
+    await context.journal.drained(signal);
+    const patch = await persistently(context, signal, () => handOver(context, work, signal));
+    await persistently(context, signal, async () => {
+      await deps.dispatcher.sendResult(held, resultOf(context, work, patch), signal);
+    });
+    await work.diff?.patch.discard();
+  } catch (error) {
+    await giveUp(context, work, error);
+  }
+}
+
+function resultOf(
+  { timings }: SessionContext,
+  { ending, diff }: FinishedWork,
+  patch: SessionResult['patch'],
+): SessionResult {
+  return {
+    reason: ending.reason,
+    message: cut(ending.message, messageLength).toWellFormed(),
+    diff: diff?.summary ?? null,
+    patch,
+    timingsMs: timings.all(),
+  };
+}
+
+/** Small patches travel in the result; larger ones go to the object store first. */
+async function handOver(
+  { deps, held }: SessionContext,
+  { diff }: FinishedWork,
+  signal: AbortSignal,
+): Promise<SessionResult['patch']> {
+  if (diff === null) return null;
+  const { patch, summary } = diff;
+  if (patch.bytes <= inlinePatchBytes)
+    return { kind: 'inline', base64: (await patch.read()).toString('base64') };
+  const answer = await deps.dispatcher.requestUpload(
+    held,
+    { sha256: summary.sha256, bytes: patch.bytes },
+    signal,
+  );
+  if (answer.put !== null) {
+    await deps.uploadObject(patch.file, patch.bytes, answer.put, signal);
+    await deps.dispatcher.completeUpload(held, answer.uploadId, signal);
+  }
+  return { kind: 'upload', uploadId: answer.uploadId };
+}
+
+/** Refusals that a repeat cannot change; `conflict` is another result of the same attempt. */
+const final: ReadonlySet<string> = new Set([
+  'attempt_stale',
+  'conflict',
+  'request_invalid',
+  'payload_too_large',
+]);
+
+async function persistently<Value>(
+  { deps, held }: SessionContext,
+  signal: AbortSignal,
+  step: () => Promise<Value>,
+): Promise<Value> {
+  const backoff = createBackoff(100, 10_000);
+  for (;;) {
+    try {
+      return await step();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isCodedError(error) && final.has(error.code)) throw error;
+      deps.log.warn({ ...held, error: String(error) }, 'the result could not be handed over; trying again');
+      await sleep(backoff.next(), signal);
+    }
+  }
+}
+
+/** A stale attempt's work is void. Everything else keeps the patch and says where. */
+async function giveUp(
+  context: SessionContext,
+  { diff, ending }: FinishedWork,
+  error: unknown,
+): Promise<void> {
+  const { deps, held, interruption } = context;
+  const cause = interruption.abandoned();
+  const stale = isCodedError(error, 'attempt_stale') || (cause !== null && cause !== 'lease_lost');
+  if (stale) {
+    await diff?.patch.discard();
+    deps.log.info({ ...held, reason: ending.reason }, 'the result was not wanted any more');
+    return;
+  }
+  const kept = (await diff?.patch.keep()) ?? null;
+  deps.log.error(
+    { ...held, reason: ending.reason, code: 'result_unsaved', kept, error: String(error) },
+    'the result could not be stored by its deadline; the patch is kept',
+  );
+}

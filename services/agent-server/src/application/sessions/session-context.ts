@@ -1,0 +1,42 @@
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import type { Journal } from '../journal.ts';
+import type { Lease } from '../lease.ts';
+import type { Dispatcher } from '../ports/dispatcher.ts';
+import type { JournalStore } from '../ports/journal-store.ts';
+import type { Log } from '../ports/log.ts';
+import type { PatchSpool, UploadObject } from '../ports/patch-spool.ts';
+import type { WorkingCopies } from '../ports/working-copies.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+import type { WarmPool } from '../warm-pool.ts';
+import type { Interruption } from './interruption.ts';
+import type { Timings } from './timings.ts';
+import type { Unwind } from './unwind.ts';
+
+/** What sessions are made of; built once by main. */
+export interface SessionDeps {
+  readonly pool: WarmPool;
+  readonly workingCopies: WorkingCopies;
+  readonly dispatcher: Dispatcher;
+  readonly journals: JournalStore;
+  readonly spool: PatchSpool;
+  readonly uploadObject: UploadObject;
+  readonly runtimes: Readonly<Record<string, Runtime>>;
+  readonly clock: Clock;
+  readonly bootTimeMs: () => number;
+  readonly log: Log;
+}
+
+/** One attempt while it runs: handed from step to step. */
+export interface SessionContext {
+  readonly deps: SessionDeps;
+  readonly order: SessionOrder;
+  readonly held: Held;
+  readonly journal: Journal;
+  readonly lease: Lease;
+  readonly interruption: Interruption;
+  readonly timings: Timings;
+  /** Sandbox and working copy; when it has run, the slot is free. */
+  readonly unwind: Unwind;
+}

@@ -1,0 +1,41 @@
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Sandbox } from '../ports/sandbox-driver.ts';
+import type { WorkingCopy } from '../ports/working-copies.ts';
+import { claimSandbox } from './claim-sandbox.ts';
+import { layWorkingCopy } from './lay-working-copy.ts';
+import type { SessionContext } from './session-context.ts';
+
+/** A session that may begin its work. */
+export interface StartedSession {
+  readonly sandbox: Sandbox;
+  readonly workingCopy: WorkingCopy;
+}
+
+/**
+ * DESIGN section 4, step 4 as a whole: sandbox, working copy, then `running` is reported. The watchdog was armed when
+ * the order arrived, before anything here could hang.
+ */
+export async function startSession(context: SessionContext): Promise<StartedSession> {
+  const { order, journal, timings, interruption } = context;
+  const watchdog = new AbortController();
+  const timer = setTimeout(() => watchdog.abort(startTimeout(order.startWithinMs)), order.startWithinMs);
+  const signal = AbortSignal.any([interruption.work, watchdog.signal]);
+  try {
+    const { sandbox, warm } = await claimSandbox(context, signal);
+    if (!warm) journal.emit({ type: 'phase', phase: 'preparing' });
+    const workingCopy = await layWorkingCopy(context, sandbox, signal);
+    timings.mark('starting');
+    journal.emit({ type: 'running', driver: sandbox.driver, warm, timingsMs: timings.all() });
+    for (const text of workingCopy.notices) journal.emit({ type: 'notice', text: text.slice(0, 4096) });
+    return { sandbox, workingCopy };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function startTimeout(ms: number): CodedError {
+  return new CodedError(
+    'sandbox_start_failed',
+    `The session did not start within ${Math.round(ms / 1000)} s. Look at the agent server's log, or raise LEMNISCATE_START_TIMEOUT_MS for very large repositories.`,
+  );
+}

@@ -1,0 +1,56 @@
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { settledWithin } from '../abortable.ts';
+import type { RuntimeEnd } from '../runtimes/runtime.ts';
+import { createPermitDesk } from '../tool-calls/permit-desk.ts';
+import { endingOfError, endingOfSandbox } from './ending.ts';
+import type { Ending } from './ending.ts';
+import type { SessionContext } from './session-context.ts';
+import type { StartedSession } from './start-session.ts';
+
+/** A runtime that does not settle after its signal is left behind; its sandbox is destroyed under it. */
+const settleMs = 5000;
+
+/** DESIGN section 4, step 5: the runtime drives the loop until it ends, is interrupted, or loses its sandbox. */
+export async function work(context: SessionContext, { sandbox }: StartedSession): Promise<Ending> {
+  const { deps, order, journal, lease, held, interruption, timings } = context;
+  const runtime = deps.runtimes[order.runtime];
+  if (runtime === undefined) throw unknownRuntime(order.runtime);
+  const lost = new AbortController();
+  let lostTo: Ending | null = null;
+  void sandbox.ended.then((cause) => {
+    lostTo = endingOfSandbox(cause);
+    lost.abort(new CodedError('sandbox_lost', lostTo.message));
+  });
+  const signal = AbortSignal.any([interruption.work, lost.signal]);
+  const { dispatcher, clock, log } = deps;
+  const permits = createPermitDesk({ held, dispatcher, lease, log });
+  const running = timings.measure('running', () =>
+    runtime.run({ order, sandbox, sink: journal, permits, lease, dispatcher, clock, log, signal }),
+  );
+  try {
+    return await settledOrAborted(running, signal);
+  } catch (error) {
+    if (interruption.work.aborted) throw error;
+    deps.log.warn({ ...held, error: String(error) }, 'the runtime failed');
+    return lostTo ?? endingOfError(error, 'working');
+  }
+}
+
+async function settledOrAborted(running: Promise<RuntimeEnd>, signal: AbortSignal): Promise<RuntimeEnd> {
+  const aborted = Promise.withResolvers<void>();
+  const onAbort = () => aborted.resolve();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await Promise.race([running.catch(() => undefined), aborted.promise]);
+    // Whatever the runtime says after an interruption, the interruption is why the session ends.
+    if (signal.aborted) await settledWithin(running, settleMs);
+    signal.throwIfAborted();
+    return await running;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function unknownRuntime(name: string): CodedError {
+  return new CodedError('runtime_unknown', `This agent server has no runtime ${JSON.stringify(name)}.`);
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { jsonObjectSchema } from '@lemniscate/shared/json.ts';
+import type { JsonObject, JsonValue } from '@lemniscate/shared/json.ts';
+import { toolCatalogue } from '@lemniscate/shared/tools/catalogue.ts';
+import type { ToolName } from '@lemniscate/shared/tools/catalogue.ts';
+import { cut } from '../text-stream.ts';
+import { findDuplicateKey } from './duplicate-keys.ts';
+
+/** Longest text of arguments that is looked at: the catalogue's longest file content, escaped, twice (an edit). */
+const maxLength = 16 * 1024 * 1024;
+
+export type ParsedArguments =
+  | { readonly ok: true; readonly input: JsonObject }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Parses whole arguments once and strictly. Nothing is repaired or guessed: what does not parse, names a key twice,
+ * holds broken Unicode or fails the tool's schema becomes a sentence for the model.
+ */
+export function parseArguments(tool: ToolName, text: string): ParsedArguments {
+  if (text.length > maxLength) return refused(`they are longer than ${maxLength} characters`, text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return refused(`they are not valid JSON (${(error as Error).message})`, text);
+  }
+  const object = jsonObjectSchema.safeParse(value);
+  if (!object.success) return refused('they are not a JSON object', text);
+  const twice = findDuplicateKey(text);
+  if (twice !== null) return refused(`they name ${JSON.stringify(twice)} twice`, text);
+  if (!isWellFormed(object.data))
+    return refused('they hold a lone surrogate, which is not valid Unicode', text);
+  const parsed = toolCatalogue[tool].schema.safeParse(value);
+  if (!parsed.success)
+    return refused(`they do not fit the tool's schema: ${z.prettifyError(parsed.error)}`, text);
+  return { ok: true, input: object.data };
+}
+
+function refused(why: string, text: string): ParsedArguments {
+  const seen = text.length === 0 ? 'They were empty.' : `They began: ${cut(text, 300)}`;
+  return {
+    ok: false,
+    message: `The arguments were refused and nothing was run: ${why}. Send the call again with whole, valid arguments. ${seen}`,
+  };
+}
+
+function isWellFormed(value: JsonValue): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (value === null || typeof value !== 'object') return true;
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member));
+}

@@ -1,0 +1,177 @@
+import { isToolName, toolNames } from '@lemniscate/shared/tools/catalogue.ts';
+import type { ToolName } from '@lemniscate/shared/tools/catalogue.ts';
+import type { JsonObject } from '@lemniscate/shared/json.ts';
+import { endReasons } from '@lemniscate/shared/session/end.ts';
+import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import type { EventSink } from '../journal.ts';
+import type { Lease } from '../lease.ts';
+import type { Sandbox } from '../ports/sandbox-driver.ts';
+import { createTextStream, cut } from '../text-stream.ts';
+import { tools } from '../tools/registry.ts';
+import type { Tool, ToolContext, ToolResult } from '../tools/tool.ts';
+import { digestArguments } from './arguments-digest.ts';
+import { parseArguments } from './parse-arguments.ts';
+import type { PermitDecision, PermitDesk } from './permit-desk.ts';
+import type { ToolCall } from './tool-call.ts';
+
+/** Either the loop goes on and the model is told, or the session has to end. */
+export type ToolCallOutcome =
+  | { readonly kind: 'resume'; readonly isError: boolean; readonly text: string }
+  | { readonly kind: 'end'; readonly reason: EndReason; readonly message: string };
+
+export interface ToolCallDeps {
+  readonly sink: EventSink;
+  readonly permits: PermitDesk;
+  readonly lease: Lease;
+  readonly sandbox: Sandbox;
+  readonly clock: Clock;
+  readonly commandMaxSeconds: number;
+  readonly commandMaxOutputBytes: number;
+}
+
+/**
+ * Takes one whole request from `generating` to its end: strict parse, permit, execution. Both a result and an error
+ * let the loop go on. After a stop the call is `canceled` and the signal's reason is thrown.
+ */
+export async function runToolCall(
+  deps: ToolCallDeps,
+  call: ToolCall,
+  argumentsText: string,
+  signal: AbortSignal,
+): Promise<ToolCallOutcome> {
+  try {
+    signal.throwIfAborted();
+    if (!isToolName(call.tool))
+      return errored(
+        call,
+        `There is no tool ${JSON.stringify(cut(call.tool, 100))}. The tools are ${toolNames.join(', ')}.`,
+      );
+    const parsed = parseArguments(call.tool, argumentsText);
+    if (!parsed.ok) return errored(call, parsed.message);
+    return await decideAndRun(deps, call, call.tool, parsed.input, signal);
+  } catch (error) {
+    call.cancel(signal.aborted ? 'The session was interrupted.' : 'The session could not go on.');
+    throw error;
+  }
+}
+
+async function decideAndRun(
+  deps: ToolCallDeps,
+  call: ToolCall,
+  name: ToolName,
+  input: JsonObject,
+  signal: AbortSignal,
+): Promise<ToolCallOutcome> {
+  // The registry's key and the schema's name are the same, which the compiler cannot see through the union.
+  const tool = tools[name] as Tool<ToolName>;
+  const typed = input as Parameters<typeof tool.title>[0];
+  call.become('generated', { title: makeVisibleLine(tool.title(typed)) });
+  const proposal = {
+    callId: call.callId,
+    turn: call.turn,
+    tool: name,
+    arguments: input,
+    argumentsDigest: digestArguments(input),
+  };
+  let waited = false;
+  const decision = await deps.permits.ask(proposal, signal, () => {
+    waited = true;
+    deps.sink.emit({ type: 'phase', phase: 'waiting' });
+  });
+  if (waited) deps.sink.emit({ type: 'phase', phase: 'working' });
+  if (decision.verdict !== 'go') return withoutPermit(call, decision);
+  await deps.lease.hold(signal);
+  call.become('calling', { decidedBy: decision.decidedBy });
+  return finished(deps, call, signal, (context) => tool.run(typed, context));
+}
+
+async function finished(
+  deps: ToolCallDeps,
+  call: ToolCall,
+  signal: AbortSignal,
+  run: (context: ToolContext) => Promise<ToolResult>,
+): Promise<ToolCallOutcome> {
+  const began = deps.clock.monotonicMs();
+  const output = createOutput(deps.sink, call.callId, signal);
+  const result = await run({
+    sandbox: deps.sandbox,
+    signal,
+    commandMaxSeconds: deps.commandMaxSeconds,
+    commandMaxOutputBytes: deps.commandMaxOutputBytes,
+    output: output.write,
+  }).finally(output.flush);
+  const { isError, text, ...claims } = result;
+  const facts = { ...claims, durationMs: deps.clock.monotonicMs() - began, preview: text };
+  call.become(isError ? 'errored' : 'done', isError ? { ...facts, message: text } : facts);
+  return (await brokenBound(deps.sandbox)) ?? { kind: 'resume', isError, text };
+}
+
+/** A sandbox can survive a bound that one of its commands broke; the session still ends there, cleanly and on record. */
+async function brokenBound(sandbox: Sandbox): Promise<ToolCallOutcome | null> {
+  const { memoryKills, processRefusals } = await sandbox.counters();
+  if ((memoryKills ?? 0) > 0) {
+    return {
+      kind: 'end',
+      reason: 'sandbox_memory',
+      message: 'A command used more memory than the sandbox may.',
+    };
+  }
+  if ((processRefusals ?? 0) > 0) {
+    return {
+      kind: 'end',
+      reason: 'sandbox_processes',
+      message: 'A command started more processes than the sandbox may.',
+    };
+  }
+  return null;
+}
+
+/** Two streams in the order of their pieces: what one has gathered goes before the other speaks. */
+function createOutput(sink: EventSink, callId: string, signal: AbortSignal) {
+  const streams = {
+    stdout: createTextStream(sink, (text) => sink.emit({ type: 'output', callId, stream: 'stdout', text })),
+    stderr: createTextStream(sink, (text) => sink.emit({ type: 'output', callId, stream: 'stderr', text })),
+  };
+  const other = { stdout: streams.stderr, stderr: streams.stdout };
+  return {
+    write: async (stream: 'stdout' | 'stderr', text: string): Promise<void> => {
+      other[stream].flush();
+      await streams[stream].write(text, signal);
+    },
+    flush: (): void => {
+      streams.stdout.flush();
+      streams.stderr.flush();
+    },
+  };
+}
+
+function withoutPermit(
+  call: ToolCall,
+  decision: Exclude<PermitDecision, { verdict: 'go' }>,
+): ToolCallOutcome {
+  const { message } = decision;
+  switch (decision.verdict) {
+    case 'forbidden':
+      call.become(decision.state, { decidedBy: decision.decidedBy, message });
+      return { kind: 'resume', isError: true, text: message };
+    case 'rejected':
+      call.become('canceled', { decidedBy: decision.decidedBy, message });
+      if (decision.endsLoop) return { kind: 'end', reason: decision.reason, message };
+      return { kind: 'resume', isError: true, text: message };
+    case 'stop':
+      call.become('canceled', { message });
+      return { kind: 'end', reason: asEndReason(decision.reason), message };
+  }
+}
+
+/** An end reason that the dispatcher named; one that this version does not know ends the session as our fault. */
+export function asEndReason(text: string): EndReason {
+  return endReasons.find((reason) => reason === text) ?? 'runtime_failed';
+}
+
+function errored(call: ToolCall, message: string): ToolCallOutcome {
+  call.become('errored', { message });
+  return { kind: 'resume', isError: true, text: message };
+}

@@ -1,0 +1,185 @@
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import { abortable } from './abortable.ts';
+import type { Log } from './ports/log.ts';
+import type { Sandbox, SandboxDriver, SandboxProfile } from './ports/sandbox-driver.ts';
+import { createPoolMember } from './pool-member.ts';
+import type { PoolMember } from './pool-member.ts';
+import { createRefill } from './refill.ts';
+
+/** A sandbox that belongs to one session now, and to nobody after it. */
+export interface ClaimedSandbox {
+  readonly sandbox: Sandbox;
+  /** False for a cold start. */
+  readonly warm: boolean;
+}
+
+/** A claim from the moment it is made: it can be given back while its sandbox still boots. */
+export interface Claim {
+  /** @throws CodedError `sandbox_start_failed`; the signal's reason */
+  readonly ready: Promise<ClaimedSandbox>;
+  /** Destroys the sandbox and resolves when it is seen gone; tries for as long as that takes. */
+  release(): Promise<void>;
+}
+
+export interface WarmPoolStatus {
+  readonly warm: number;
+  readonly coldStarts: number;
+  readonly profiles: readonly string[];
+  /** Why sandboxes do not start at the moment, for the operator. */
+  readonly unhealthy: string | null;
+}
+
+/** Warm sandboxes, claimed once and destroyed after. */
+export interface WarmPool {
+  /**
+   * A warm sandbox of exactly this profile that answers, else a cold start; never something almost right.
+   * @throws CodedError `request_invalid` for an unknown profile
+   */
+  claim(profileName: string, signal: AbortSignal): Claim;
+  /** Refuses unknown profiles before a slot is taken. */
+  has(profileName: string): boolean;
+  status(): WarmPoolStatus;
+  /** Begins to fill. */
+  start(): void;
+  /** Destroys everything that nobody has claimed; claimed ones are their sessions' to release. */
+  close(): Promise<void>;
+}
+
+export interface WarmPoolDeps {
+  readonly driver: SandboxDriver;
+  readonly profiles: readonly SandboxProfile[];
+  /** Warm sandboxes a profile. */
+  readonly size: number;
+  readonly newId: NewId;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The number of warm sandboxes or the pool's health has changed. */
+  onChange(): void;
+}
+
+/** A warm sandbox that does not answer within this is not handed out. A round trip takes about a millisecond. */
+const pingMs = 500;
+
+export function createWarmPool(deps: WarmPoolDeps): WarmPool {
+  const members = new Map<string, PoolMember>();
+  const profiles = new Map(deps.profiles.map((profile) => [profile.name, profile]));
+  let coldStarts = 0;
+  let closed = false;
+
+  const warmOf = (name: string) =>
+    [...members.values()].filter((member) => member.profile.name === name && member.state() === 'warm');
+
+  const refill = createRefill({
+    log: deps.log,
+    onChange: deps.onChange,
+    missing: () => {
+      const short = deps.profiles.find((profile) => {
+        const coming = [...members.values()].filter(
+          (member) => member.profile.name === profile.name && member.awaitedBy() === 'pool',
+        );
+        return coming.length < deps.size;
+      });
+      return closed ? null : (short ?? null);
+    },
+    boot: async (profile) => {
+      await boot(profile, 'pool').ready;
+    },
+  });
+
+  function boot(profile: SandboxProfile, awaitedBy: 'pool' | 'session'): PoolMember {
+    const member = createPoolMember(deps, profile, awaitedBy, () => {
+      members.delete(member.id);
+      deps.onChange();
+      refill.wake();
+    });
+    members.set(member.id, member);
+    return member;
+  }
+
+  async function takeWarm(profile: SandboxProfile): Promise<PoolMember | null> {
+    for (const member of warmOf(profile.name)) {
+      const sandbox = member.claim();
+      try {
+        await sandbox.ping(pingMs);
+        return member;
+      } catch (error) {
+        deps.log.warn({ sandbox: member.id, error: String(error) }, 'a warm sandbox did not answer');
+        void member.destroy();
+      }
+    }
+    return null;
+  }
+
+  /** A boot that the pool has under way is as unused as one begun now, and nearer to its end. */
+  async function takeBooting(profile: SandboxProfile): Promise<PoolMember> {
+    const coming = [...members.values()].find(
+      (member) =>
+        member.profile.name === profile.name && member.state() === 'booting' && member.awaitedBy() === 'pool',
+    );
+    const member = coming ?? boot(profile, 'session');
+    member.await();
+    try {
+      await member.ready;
+    } catch (error) {
+      refill.failed(error);
+      throw error;
+    }
+    refill.succeeded();
+    member.claim();
+    return member;
+  }
+
+  async function take(profile: SandboxProfile): Promise<{ member: PoolMember; warm: boolean }> {
+    const warm = await takeWarm(profile);
+    if (warm === null) coldStarts += 1;
+    const member = warm ?? (await takeBooting(profile));
+    deps.onChange();
+    refill.wake();
+    return { member, warm: warm !== null };
+  }
+
+  return {
+    claim: (profileName, signal) => {
+      const profile = profiles.get(profileName);
+      if (profile === undefined) throw unknownProfile(profileName, [...profiles.keys()]);
+      const taking = take(profile);
+      const ready = abortable(taking, signal).then(({ member, warm }) => ({
+        sandbox: member.sandbox(),
+        warm,
+      }));
+      // Given back before anybody waited for it: its failure is told by `release` having nothing to destroy.
+      ready.catch(() => undefined);
+      return {
+        ready,
+        release: async () => {
+          const taken = await taking.catch(() => null);
+          await taken?.member.destroy();
+        },
+      };
+    },
+    has: (profileName) => profiles.has(profileName),
+    status: () => ({
+      warm: deps.profiles.reduce((sum, profile) => sum + warmOf(profile.name).length, 0),
+      coldStarts,
+      profiles: [...profiles.keys()],
+      unhealthy: refill.unhealthy(),
+    }),
+    start: refill.start,
+    close: async () => {
+      closed = true;
+      await refill.stop();
+      const idle = [...members.values()].filter((member) => member.state() !== 'claimed');
+      await Promise.all(idle.map((member) => member.destroy()));
+    },
+  };
+}
+
+function unknownProfile(name: string, known: readonly string[]): CodedError {
+  return new CodedError(
+    'request_invalid',
+    `This server has no sandbox profile ${JSON.stringify(name)}; it has ${known.join(', ')}.`,
+    { profile: name, known },
+  );
+}

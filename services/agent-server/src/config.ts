@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
+import { sandboxDriverChoices } from './domain/driver-choice.ts';
+
+const schema = z.object({
+  LEMNISCATE_SERVER_HOST: variable.text().default('127.0.0.1'),
+  LEMNISCATE_SERVER_PORT: variable.integer(0, 65_535),
+  LEMNISCATE_DISPATCHER_URL: variable.url('https:'),
+  LEMNISCATE_TLS_CA: variable.text(),
+  LEMNISCATE_TLS_CERT: variable.text(),
+  LEMNISCATE_TLS_KEY: variable.text(),
+  LEMNISCATE_STATE_FOLDER: variable.text(),
+  LEMNISCATE_CAPACITY: variable.integer(1, 1000).default(2),
+  LEMNISCATE_WARM: variable.integer(0, 100).default(1),
+  LEMNISCATE_SANDBOX_DRIVER: variable.oneOf(sandboxDriverChoices).default('auto'),
+  LEMNISCATE_ALLOW_LOCAL_PATHS: variable.boolean().default(false),
+  LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
+});
+
+/** What an agent server is told at its start. Files are PEM; the certificate's URI names the server. */
+export interface Config {
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  readonly dispatcherUrl: string;
+  readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
+  readonly stateFolder: string;
+  /** Slots. */
+  readonly capacity: number;
+  /** Warm sandboxes kept for each profile. */
+  readonly warm: number;
+  readonly driver: (typeof sandboxDriverChoices)[number];
+  readonly allowLocalPaths: boolean;
+  readonly exitWithParent: boolean;
+}
+
+/**
+ * Reads the variables of an agent server.
+ * @throws CodedError `configuration_invalid` that names every faulty variable
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const read = readEnvironment(schema, environment);
+  return {
+    host: read.LEMNISCATE_SERVER_HOST,
+    port: read.LEMNISCATE_SERVER_PORT,
+    dispatcherUrl: read.LEMNISCATE_DISPATCHER_URL,
+    tls: { ca: read.LEMNISCATE_TLS_CA, cert: read.LEMNISCATE_TLS_CERT, key: read.LEMNISCATE_TLS_KEY },
+    stateFolder: read.LEMNISCATE_STATE_FOLDER,
+    capacity: read.LEMNISCATE_CAPACITY,
+    warm: read.LEMNISCATE_WARM,
+    driver: read.LEMNISCATE_SANDBOX_DRIVER,
+    allowLocalPaths: read.LEMNISCATE_ALLOW_LOCAL_PATHS,
+    exitWithParent: read.LEMNISCATE_EXIT_WITH_PARENT,
+  };
+}

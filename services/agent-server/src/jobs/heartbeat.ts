@@ -1,0 +1,80 @@
+import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { createGate } from '../application/signal-gate.ts';
+import type { Dispatcher } from '../application/ports/dispatcher.ts';
+import type { Log } from '../application/ports/log.ts';
+import type { SessionDesk } from '../application/sessions/session-desk.ts';
+
+/** Keeps the leases and tells the dispatcher what this server holds: on a timer, and at once on a change. */
+export interface Heartbeat {
+  /** Something that the status tells has changed. */
+  wake(): void;
+  start(): void;
+  /** Sends a last one, so that what was held is known to be gone, and stops. Bounded. */
+  stop(): Promise<void>;
+}
+
+/**
+ * A lease lives 15 s at most; several renewals may get lost before it ends. Runs on the main thread: the sandboxes'
+ * wires have their own, and a renewal that is late here shortens the lease and never lengthens it.
+ */
+const everyMs = 2000;
+const lastWordMs = 2000;
+const warmEveryMs = 30_000;
+
+export function createHeartbeat(deps: {
+  readonly dispatcher: Pick<Dispatcher, 'heartbeat' | 'warm'>;
+  readonly desk: SessionDesk;
+  readonly status: () => ServerStatus;
+  readonly bootTimeMs: () => number;
+  readonly log: Log;
+}): Heartbeat {
+  const stopping = new AbortController();
+  const due = createGate();
+  let pending = true;
+  let reachable = true;
+  let running: Promise<void> = Promise.resolve();
+
+  const wake = () => {
+    pending = true;
+    due.wake();
+  };
+
+  async function beat(signal: AbortSignal): Promise<void> {
+    pending = false;
+    const sentAt = deps.bootTimeMs();
+    try {
+      const answer = await deps.dispatcher.heartbeat(deps.status(), signal);
+      deps.desk.apply(answer, sentAt);
+      if (!reachable) deps.log.info({}, 'the dispatcher answers again');
+      reachable = true;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (reachable) deps.log.warn({ error: String(error) }, 'the dispatcher does not answer heartbeats');
+      reachable = false;
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await due.until(() => pending, stopping.signal).catch(() => undefined);
+      if (!stopping.signal.aborted) await beat(stopping.signal);
+    }
+  }
+
+  const timer = setInterval(wake, everyMs);
+  const warmer = setInterval(() => void deps.dispatcher.warm(), warmEveryMs);
+  return {
+    wake,
+    start: () => {
+      void deps.dispatcher.warm();
+      running = run();
+    },
+    stop: async () => {
+      clearInterval(timer);
+      clearInterval(warmer);
+      stopping.abort(new Error('The server is stopping.'));
+      await running;
+      await beat(AbortSignal.timeout(lastWordMs));
+    },
+  };
+}

@@ -1,0 +1,221 @@
+import { createServer } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { permitRequestSchema } from '@lemniscate/shared/protocol/permit.ts';
+import type { PermitAnswer, PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
+import { serverStatusSchema } from '@lemniscate/shared/protocol/server-status.ts';
+import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { eventBatchSchema } from '@lemniscate/shared/protocol/session-event.ts';
+import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import { sessionResultSchema } from '@lemniscate/shared/protocol/session-result.ts';
+import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { toProblem } from '@lemniscate/shared/errors/problem.ts';
+import type { IssuedCertificate } from './certificates.ts';
+import { streamOf } from './scripted-model.ts';
+import type { ModelRequest, ScriptedTurn } from './scripted-model.ts';
+
+/** A dispatcher for tests of the agent server: real HTTPS and certificates, answers by script, everything recorded. */
+export interface ScriptedDispatcher {
+  readonly url: string;
+  /** The events of all sessions in the order of their numbers; a repeat is counted once, a hole is refused. */
+  readonly events: {
+    readonly sessionId: string;
+    readonly attempt: number;
+    readonly event: ServerEvent;
+    readonly at: number;
+  }[];
+  readonly results: {
+    readonly sessionId: string;
+    readonly attempt: number;
+    readonly result: SessionResult;
+  }[];
+  readonly permits: PermitRequest[];
+  readonly modelRequests: ModelRequest[];
+  readonly heartbeats: ServerStatus[];
+  /** `session:attempt` that are not the session's own any more. */
+  readonly stale: Set<string>;
+  /** How often a batch came again whose events were known. */
+  repeats: number;
+  onPermit: (request: PermitRequest) => PermitAnswer;
+  onModel: (request: ModelRequest) => ScriptedTurn;
+  leaseMs: number;
+  /** Resolves when `look` gives something; looks after every message. */
+  until<Value>(look: () => Value | undefined | false, withinMs?: number): Promise<Value>;
+  /** Cuts every connection and refuses new ones. */
+  goAway(): Promise<void>;
+  comeBack(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startScriptedDispatcher(
+  ca: string,
+  own: IssuedCertificate,
+): Promise<ScriptedDispatcher> {
+  const acknowledged = new Map<string, number>();
+  const sockets = new Set<Duplex>();
+  const watchers = new Set<() => void>();
+  const server = createServer({
+    ca,
+    cert: own.cert,
+    key: own.key,
+    requestCert: true,
+    rejectUnauthorized: true,
+  });
+  server.keepAliveTimeout = 60_000;
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.on('request', (request, response) => {
+    answer(request, response)
+      .catch((error: unknown) => problem(response, error))
+      .finally(() => watchers.forEach((look) => look()));
+  });
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, '127.0.0.1', resolve);
+    });
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const text = await read(request);
+    const path = request.url ?? '';
+    if (path === '/healthz') return json(response, 200, { status: 'ok' });
+    if (path === '/internal/servers/heartbeat') return json(response, 200, beat(JSON.parse(text)));
+    if (path === '/model/anthropic/v1/messages') return model(response, JSON.parse(text) as ModelRequest);
+    const match = /^\/internal\/sessions\/([^/]+)\/attempts\/(\d+)\/(\w+)$/.exec(path);
+    if (match === null) throw new CodedError('not_found', `The scripted dispatcher has no ${path}.`);
+    const [, sessionId = '', attempt = '', what = ''] = match;
+    if (self.stale.has(`${sessionId}:${attempt}`))
+      throw new CodedError('attempt_stale', 'Not the session’s attempt.');
+    const body: unknown = JSON.parse(text);
+    if (what === 'events') return json(response, 200, ingest(sessionId, Number(attempt), body));
+    if (what === 'permits') {
+      const asked = permitRequestSchema.parse(body);
+      self.permits.push(asked);
+      return json(response, 200, self.onPermit(asked));
+    }
+    if (what === 'result') {
+      const result = sessionResultSchema.parse(body);
+      self.results.push({ sessionId, attempt: Number(attempt), result });
+      return json(response, 200, {});
+    }
+    throw new CodedError('not_found', `The scripted dispatcher has no ${what}.`);
+  }
+
+  function beat(body: unknown) {
+    const status = serverStatusSchema.parse(body);
+    self.heartbeats.push(status);
+    const isStale = (held: { sessionId: string; attempt: number }) =>
+      self.stale.has(`${held.sessionId}:${held.attempt}`);
+    return {
+      leases: status.held
+        .filter((held) => !isStale(held))
+        .map((held) => ({ ...held, leaseMs: self.leaseMs })),
+      stale: status.held.filter(isStale),
+      commands: [],
+    };
+  }
+
+  function ingest(sessionId: string, attempt: number, body: unknown) {
+    const batch = eventBatchSchema.parse(body);
+    const key = `${sessionId}:${attempt}`;
+    const before = acknowledged.get(key) ?? 0;
+    if (batch.firstSeq > before + 1) throw new CodedError('conflict', `Events ${before + 1}… are missing.`);
+    const fresh = batch.events.slice(before + 1 - batch.firstSeq);
+    if (fresh.length < batch.events.length) self.repeats += 1;
+    for (const { event } of fresh) self.events.push({ sessionId, attempt, event, at: performance.now() });
+    acknowledged.set(key, before + fresh.length);
+    return { acknowledgedSeq: before + fresh.length, commands: [] };
+  }
+
+  async function model(response: ServerResponse, request: ModelRequest): Promise<void> {
+    self.modelRequests.push(request);
+    const turn = self.onModel(request);
+    if (turn.refuse !== undefined) {
+      for (const [name, value] of Object.entries(turn.refuse.headers ?? {})) response.setHeader(name, value);
+      return json(response, turn.refuse.status, turn.refuse.body);
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const event of streamOf(turn)) {
+      if (response.destroyed) return;
+      await new Promise((resolve) => response.write(event, resolve));
+      if (turn.pauseMs !== undefined) await delay(turn.pauseMs);
+    }
+    if (turn.cutAfter === undefined) response.end();
+    else response.destroy();
+  }
+
+  const self: ScriptedDispatcher = {
+    url: `https://127.0.0.1:${port}`,
+    events: [],
+    results: [],
+    permits: [],
+    modelRequests: [],
+    heartbeats: [],
+    stale: new Set(),
+    repeats: 0,
+    onPermit: () => ({ verdict: 'go', decidedBy: 'automation', reasons: [] }),
+    onModel: () => ({ blocks: [{ text: 'Nothing to do.' }] }),
+    leaseMs: 15_000,
+    until: async (look, withinMs = 20_000) => {
+      const found = Promise.withResolvers<never>();
+      const timer = setTimeout(
+        () => found.reject(new Error(`not seen within ${withinMs} ms: ${look}`)),
+        withinMs,
+      );
+      // Some states (a heartbeat's content) change without a message: looked at twenty times a second as well.
+      for (;;) {
+        const value = look();
+        if (value !== undefined && value !== false) {
+          clearTimeout(timer);
+          return value;
+        }
+        const woken = Promise.withResolvers<void>();
+        watchers.add(woken.resolve);
+        await Promise.race([woken.promise, delay(50), found.promise]);
+        watchers.delete(woken.resolve);
+      }
+    },
+    goAway: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+    comeBack: () => listen(port),
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return self;
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
+function problem(response: ServerResponse, error: unknown): void {
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const document =
+    error instanceof CodedError
+      ? toProblem(error)
+      : toProblem(new CodedError('request_invalid', String(error)));
+  json(response, document.status, document);
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces).toString('utf8');
+}

@@ -1,0 +1,25 @@
+import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
+
+/** The audit log as the exporter sees it. */
+export interface LogStore {
+  /**
+   * Gives indexes to at most `limit` entries that have none, densely, in the order of each chain.
+   * @returns how many got one
+   */
+  order(limit: number): Promise<number>;
+  /** Entries from an index on, in order; fewer than `limit` where their bodies pass `maxBytes`. */
+  read(from: number, limit: number, maxBytes: number): Promise<IndexedEntry[]>;
+  /** First index that the sink has not proved to have. */
+  cursor(sink: string): Promise<number>;
+  /** Moves a sink's cursor forward; a move backward changes nothing. */
+  advance(sink: string, next: number): Promise<void>;
+  /** How many entries have no index yet, how many have one, and when the entry at an index was made. */
+  backlog(from: readonly number[]): Promise<Backlog>;
+}
+
+export interface Backlog {
+  readonly pending: number;
+  readonly size: number;
+  /** For each asked index: RFC 3339, or null where no entry has it yet. */
+  readonly at: readonly (string | null)[];
+}

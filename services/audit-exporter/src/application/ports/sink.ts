@@ -1,0 +1,26 @@
+import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
+
+/** The last entry that a sink certainly has. */
+export interface SinkPosition {
+  readonly index: number;
+  /** Hex; tells whether the sink's log is this log. */
+  readonly digest: string;
+}
+
+/** A receiver of the audit log. Driven by one caller, one call at a time. */
+export interface Sink {
+  /** Names its cursor. Another place to write to is another name. */
+  readonly name: string;
+  /**
+   * Makes ready to receive, also after a failure, and says where the sink stands; null where it cannot tell or is empty.
+   * @throws CodedError where it cannot be used as it is
+   */
+  open(): Promise<SinkPosition | null>;
+  /**
+   * Delivers entries in the order of their indexes. Resolves only when the receiver has proved that it keeps them
+   * (written *and* synced, acknowledged, indexed); after a rejection nobody knows, and `open` is called next.
+   */
+  deliver(batch: readonly IndexedEntry[], signal: AbortSignal): Promise<void>;
+  /** Lets go of handles and connections; safe to repeat. */
+  close(): Promise<void>;
+}

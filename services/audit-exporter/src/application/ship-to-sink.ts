@@ -1,0 +1,58 @@
+import { toHex } from '@lemniscate/shared/audit/digest.ts';
+import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { LogStore } from './ports/log-store.ts';
+import type { Sink } from './ports/sink.ts';
+
+/** Bounds of a batch: what is held in memory for a sink. */
+const mostEntries = 500;
+const mostBytes = 4 * 1024 * 1024;
+/** A sink that takes longer than this for a batch is failing. */
+const deliveryDeadlineMs = 30_000;
+
+/**
+ * Opens the sink and settles where it goes on. What the sink itself can prove counts more than the cursor: after a
+ * crash between sync and cursor it is ahead, after a loss of its own it is behind.
+ * @returns the index to deliver next
+ * @throws CodedError `audit_chain_broken` when the sink holds an entry that this log does not have
+ */
+export async function resumeSink(store: LogStore, sink: Sink): Promise<number> {
+  const [cursor, position] = [await store.cursor(sink.name), await sink.open()];
+  if (position === null) return cursor;
+  const [there] = await store.read(position.index, 1, mostBytes);
+  if (there?.index !== position.index || toHex(there.entry.digest) !== position.digest)
+    throw new CodedError(
+      'audit_chain_broken',
+      `The sink ${sink.name} holds entry ${position.index}, which is not this log's. Either the database was set back ` +
+        'to an earlier state, or the sink belongs to another log. Find out which; to start anew give the sink another place.',
+      { sink: sink.name, index: position.index },
+    );
+  const next = position.index + 1;
+  if (next > cursor) await store.advance(sink.name, next);
+  return next;
+}
+
+/**
+ * Delivers one batch from an index on and moves the cursor once the sink has proved that it keeps it.
+ * @returns the index to deliver next; the same one when there is nothing new
+ * @throws CodedError `audit_chain_broken` when an entry that has an index is gone from the database
+ */
+export async function shipBatch(store: LogStore, sink: Sink, from: number): Promise<number> {
+  const batch = await store.read(from, mostEntries, mostBytes);
+  if (batch.length === 0) return from;
+  checkDense(batch, from);
+  await sink.deliver(batch, AbortSignal.timeout(deliveryDeadlineMs));
+  const next = from + batch.length;
+  await store.advance(sink.name, next);
+  return next;
+}
+
+function checkDense(batch: readonly IndexedEntry[], from: number): void {
+  const hole = batch.findIndex(({ index }, place) => index !== from + place);
+  if (hole === -1) return;
+  throw new CodedError(
+    'audit_chain_broken',
+    `Entry ${from + hole} of the audit log is gone from the database. Nothing behind it is shipped until it is back.`,
+    { index: from + hole },
+  );
+}

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
+
+/** Every variable of the exporter. */
+const exporterVariables = z.object({
+  /** Direct, not through a transaction pooler: the exporter's lock belongs to its session. */
+  DATABASE_URL: variable.url('postgres:', 'postgresql:'),
+  /** Newline-delimited JSON, one entry a line. Absent: no file sink. */
+  LEMNISCATE_SINK_FILE: variable.text().optional(),
+  /** Port of /healthz and /readyz on loopback; 0: none. */
+  LEMNISCATE_EXPORTER_PORT: variable.integer(0, 65_535).default(0),
+  LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
+});
+export type ExporterConfig = z.infer<typeof exporterVariables>;
+
+/** @throws CodedError `configuration_invalid` */
+export function readExporterConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+): ExporterConfig {
+  return readEnvironment(exporterVariables, environment);
+}

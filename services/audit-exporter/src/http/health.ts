@@ -1,0 +1,41 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Export } from '../jobs/export.ts';
+import { errorFields } from '../log.ts';
+
+/**
+ * `/healthz`: 200 while the process can say how it is, with role, backlog and each sink's lag. `/readyz`: 200 once it
+ * leads or stands by, and no sink of its own is failing.
+ * @throws CodedError `port_in_use`
+ */
+export async function serveHealth(exporter: Pick<Export, 'status'>, port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    const answer = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
+    };
+    if (request.url !== '/healthz' && request.url !== '/readyz') return answer(404, { error: 'not found' });
+    exporter.status().then(
+      (status) => {
+        const ready = status.role !== 'disconnected' && status.sinks.every(({ failure }) => failure === null);
+        answer(request.url === '/healthz' || ready ? 200 : 503, status);
+      },
+      (error: unknown) => answer(503, errorFields(error)),
+    );
+  });
+  server.requestTimeout = 5_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(nameFault(error, port)));
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return server;
+}
+
+function nameFault(error: Error, port: number): Error {
+  if (!('code' in error) || error.code !== 'EADDRINUSE') return error;
+  return new CodedError(
+    'port_in_use',
+    `Port ${port} of 127.0.0.1 is taken. Set LEMNISCATE_EXPORTER_PORT to another one, or to 0 for none.`,
+    { port },
+  );
+}

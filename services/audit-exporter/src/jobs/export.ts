@@ -1,0 +1,76 @@
+import type { BeginTerm, Term } from '../application/ports/term.ts';
+import type { Sink } from '../application/ports/sink.ts';
+import type { Log } from '../log.ts';
+import { startOrderEntries } from './order-entries.ts';
+import { startShip } from './ship.ts';
+import type { ShipJob } from './ship.ts';
+import { startTerms } from './terms.ts';
+import type { Role } from './terms.ts';
+
+export interface SinkStatus {
+  readonly name: string;
+  /** Entries that have an index and are not proved to be there. */
+  readonly behind: number;
+  /** Age of the oldest of them. */
+  readonly lagSeconds: number;
+  readonly failure: string | null;
+}
+
+export interface ExportStatus {
+  readonly role: Role;
+  /** Entries that have no index yet. */
+  readonly pending: number;
+  /** Entries that have one. */
+  readonly size: number;
+  /** Empty while another exporter leads. */
+  readonly sinks: readonly SinkStatus[];
+}
+
+export interface Export {
+  /** @throws where the record does not answer */
+  status(): Promise<ExportStatus>;
+  /** Orders and ships what is there, then lets go of everything. */
+  stop(): Promise<void>;
+}
+
+export interface ExportDeps {
+  readonly begin: BeginTerm;
+  readonly sinks: readonly Sink[];
+  readonly log: Log;
+  readonly now: () => Date;
+}
+
+/** Orders the log and ships it to every sink whenever this exporter leads. */
+export function startExport({ begin, sinks, log, now }: ExportDeps): Export {
+  let wakeOrder = (): void => undefined;
+  let ships: readonly ShipJob[] = [];
+
+  const work = async ({ store }: Term, until: Promise<void>): Promise<void> => {
+    ships = sinks.map((sink) => startShip(store, sink, log));
+    const order = startOrderEntries(store, log, () => ships.forEach((ship) => ship.wake()));
+    wakeOrder = order.wake;
+    await until;
+    // ordering first, so that what has committed by now is shipped too
+    await order.stop();
+    await Promise.all(ships.map((ship) => ship.stop()));
+    ships = [];
+  };
+  const terms = startTerms({ begin, log, work, notified: () => wakeOrder() });
+
+  const status = async (): Promise<ExportStatus> => {
+    const [role, term, shipping] = [terms.role(), terms.term(), ships];
+    if (term === null) return { role, pending: 0, size: 0, sinks: [] };
+    const { pending, size, at } = await term.store.backlog(shipping.map((ship) => ship.next() ?? 0));
+    const status = shipping.map((ship, place): SinkStatus => {
+      const oldest = at[place] ?? null;
+      return {
+        name: ship.sink,
+        behind: Math.max(0, size - (ship.next() ?? 0)),
+        lagSeconds: oldest === null ? 0 : Math.max(0, (now().getTime() - Date.parse(oldest)) / 1_000),
+        failure: ship.failure(),
+      };
+    });
+    return { role, pending, size, sinks: status };
+  };
+  return { status, stop: terms.stop };
+}

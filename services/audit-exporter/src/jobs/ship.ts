@@ -1,0 +1,44 @@
+import type { LogStore } from '../application/ports/log-store.ts';
+import type { Sink } from '../application/ports/sink.ts';
+import { resumeSink, shipBatch } from '../application/ship-to-sink.ts';
+import type { Log } from '../log.ts';
+import { startJob } from './loop.ts';
+import type { Job } from './loop.ts';
+
+export interface ShipJob extends Job {
+  readonly sink: string;
+  /** Index to deliver next; null before the sink has been opened. */
+  next(): number | null;
+}
+
+/** Ships to one sink. Each sink has a job of its own, so a hung or failing one delays nobody. */
+export function startShip(store: LogStore, sink: Sink, log: Log): ShipJob {
+  let next: number | null = null;
+  const job = startJob({
+    name: `ship ${sink.name}`,
+    everyMs: 1_000,
+    mostBackoffMs: 30_000,
+    log,
+    pass: async () => {
+      try {
+        const from = next ?? (await resumeSink(store, sink));
+        next = await shipBatch(store, sink, from);
+        return next > from;
+      } catch (error) {
+        // nobody knows what has arrived: the next pass asks the sink
+        next = null;
+        await sink.close();
+        throw error;
+      }
+    },
+  });
+  return {
+    ...job,
+    sink: sink.name,
+    next: () => next,
+    stop: async () => {
+      await job.stop();
+      await sink.close();
+    },
+  };
+}

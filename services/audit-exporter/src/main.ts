@@ -1,0 +1,55 @@
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { beginTerm } from './adapters/postgres/term.ts';
+import { readExporterConfig } from './config.ts';
+import { serveHealth } from './http/health.ts';
+import { startExport } from './jobs/export.ts';
+import { createLog, errorFields } from './log.ts';
+import { createSinks } from './sinks/registry.ts';
+
+/** Longest that a stop may take: the last batches are shipped in it. */
+const stopDeadlineMs = 10_000;
+
+const log = createLog((line) => process.stderr.write(line), systemClock.now);
+
+async function main(): Promise<void> {
+  const config = readExporterConfig(process.env);
+  const sinks = createSinks(config);
+  if (sinks.length === 0)
+    log('warn', 'no sink is configured: entries are ordered and leave the database nowhere');
+  const begin = (notified: () => void) => beginTerm(config.DATABASE_URL, log, notified);
+  const exporter = startExport({ begin, sinks, log, now: systemClock.now });
+  const health =
+    config.LEMNISCATE_EXPORTER_PORT === 0
+      ? null
+      : await serveHealth(exporter, config.LEMNISCATE_EXPORTER_PORT);
+
+  let stopping = false;
+  const stop = (why: string): void => {
+    if (stopping) return;
+    stopping = true;
+    log('info', 'stopping', { why });
+    setTimeout(() => {
+      log('error', 'did not stop in time; what is left is shipped at the next start');
+      process.exit(1);
+    }, stopDeadlineMs).unref();
+    void exporter.stop().then(() => {
+      health?.close();
+      log('info', 'stopped');
+      process.exit(0);
+    });
+  };
+  process.once('SIGTERM', () => stop('SIGTERM'));
+  process.once('SIGINT', () => stop('SIGINT'));
+  if (config.LEMNISCATE_EXIT_WITH_PARENT) process.stdin.once('end', () => stop('parent gone')).resume();
+  log('info', 'started', { sinks: sinks.map(({ name }) => name) });
+}
+
+main().catch((error: unknown) => {
+  log(
+    'error',
+    'cannot start',
+    isCodedError(error) ? { error: error.message, code: error.code } : errorFields(error),
+  );
+  process.exit(1);
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { appendFile, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { readSinkFile } from '../testing/read-sink-file.ts';
+import { createFileSink } from './file.ts';
+import { sampleLog, sinkContract } from './sink-contract.ts';
+
+sinkContract('file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sink-file-'));
+  const path = join(folder, 'deeper', 'audit.ndjson');
+  return {
+    create: () => createFileSink(path),
+    received: async () => (await readSinkFile(path)).map(({ id }) => id),
+    remove: () => rm(folder, { recursive: true }),
+  };
+});
+
+const log = sampleLog(30);
+const deadline = (): AbortSignal => AbortSignal.timeout(10_000);
+
+async function filled(t: TestContext, size: number): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sink-file-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'audit.ndjson');
+  const sink = createFileSink(path);
+  await sink.open();
+  if (size > 0) await sink.deliver(log.slice(0, size), deadline());
+  await sink.close();
+  return path;
+}
+
+test('wherever the last line is torn, the sink stands at the line before and the rest comes out whole', async (t) => {
+  const path = await filled(t, 10);
+  const whole = await readFile(path);
+  const lastLine = whole.lastIndexOf(0x0a, whole.length - 2) + 1;
+  // every place inside the last line, its first byte and its line feed among them
+  for (let size = lastLine; size < whole.length; size += 7) {
+    await writeFile(path, whole);
+    await truncate(path, size);
+    const sink = createFileSink(path);
+    assert.equal((await sink.open())?.index, 8);
+    await sink.deliver(log.slice(9, 10), deadline());
+    await sink.close();
+    assert.deepEqual(await readFile(path), whole, `torn at ${size}`);
+  }
+});
+
+test('a file with nothing but a torn first line begins anew', async (t) => {
+  const path = await filled(t, 1);
+  await truncate(path, 30);
+  const sink = createFileSink(path);
+  assert.equal(await sink.open(), null);
+  await sink.deliver(log, deadline());
+  await sink.close();
+  assert.equal((await readSinkFile(path)).length, 30);
+});
+
+test('lines longer than what is read at once are found', async (t) => {
+  const path = await filled(t, 0);
+  const sink = createFileSink(path);
+  await sink.open();
+  const large = sampleLog(4).map(({ index, entry }) => ({
+    index,
+    entry: { ...entry, body: Buffer.from(JSON.stringify({ reasons: 'r'.repeat(60_000 + index) })) },
+  }));
+  await sink.deliver(large, deadline());
+  await sink.close();
+  await appendFile(path, '{"index":4,"id"');
+  const again = createFileSink(path);
+  assert.equal((await again.open())?.index, 3);
+  await again.close();
+  assert.equal((await readSinkFile(path)).length, 4);
+});
+
+test('an exporter that was frozen and wakes after another took over harms nothing', async (t) => {
+  const path = await filled(t, 10);
+  const [frozen, successor] = [createFileSink(path), createFileSink(path)];
+  await frozen.open();
+  await successor.open();
+  await successor.deliver(log.slice(10, 25), deadline());
+  await frozen.deliver(log.slice(10, 17), deadline());
+  await successor.deliver(log.slice(25), deadline());
+  await Promise.all([frozen.close(), successor.close()]);
+  assert.deepEqual(
+    (await readSinkFile(path)).map(({ index }) => index),
+    log.map(({ index }) => index),
+  );
+});
+
+test('a file that holds something else is refused and left as it is', async (t) => {
+  const path = await filled(t, 0);
+  for (const foreign of [
+    'hello',
+    'hello\n',
+    '{"index":0}\n',
+    'a\nb',
+    '{"level":"info","message":"x"}\n{"le',
+  ]) {
+    await writeFile(path, foreign);
+    const sink = createFileSink(path);
+    await assert.rejects(
+      sink.open(),
+      (error) => isCodedError(error, 'conflict') && error.message.includes(path),
+      foreign,
+    );
+    assert.equal(await readFile(path, 'utf8'), foreign);
+  }
+});
+
+test(
+  'a full disk is named, and what is half written is mended by the next open',
+  { skip: !(await hasFullDevice()) && 'dev-full: no /dev/full here' },
+  async () => {
+    const sink = createFileSink('/dev/full');
+    await sink.open();
+    await assert.rejects(sink.deliver(log, deadline()), (error) => isCodedError(error, 'disk_full'));
+    await sink.close();
+  },
+);
+
+test('only the owner may read the file', async (t) => {
+  const path = await filled(t, 1);
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+});
+
+async function hasFullDevice(): Promise<boolean> {
+  return stat('/dev/full').then(
+    (found) => found.isCharacterDevice(),
+    () => false,
+  );
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { Client, Pool } from 'pg';
+import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
+import type { ChainHead } from '@lemniscate/shared/audit/chain.ts';
+import { openingType } from '@lemniscate/shared/audit/entry.ts';
+import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
+
+const server = process.env['LEMNISCATE_TEST_DATABASE_URL'];
+
+/** Reason of a skip where no Postgres is given. */
+export const noDatabase = server === undefined ? 'postgres: LEMNISCATE_TEST_DATABASE_URL is not set' : false;
+
+export interface LogDatabase {
+  readonly url: string;
+  /** As the migrating owner, who is a superuser here. */
+  readonly owner: Pool;
+  /** Appends to a chain as the dispatcher does: one transaction, at once or after a rollback never. */
+  append(chain: string, drafts: readonly AuditDraft[]): Promise<void>;
+  drop(): Promise<void>;
+}
+
+export const executed = (call: number, more: AuditDraft['body'] = {}): AuditDraft => ({
+  type: 'tool.executed',
+  subject: 'spiffe://lemniscate/agent-server/one',
+  attempt: 1,
+  server: 'one',
+  body: { call: `c${call}`, state: 'done', exitCode: 0, durationMs: 7, ...more },
+});
+export const opened: AuditDraft = {
+  type: 'session.opened',
+  subject: 'ann@example.org',
+  body: { policyDigest: 'a'.repeat(64) },
+};
+export const closed: AuditDraft = {
+  type: 'chain.closed',
+  subject: 'spiffe://lemniscate/dispatcher/one',
+  body: {},
+};
+
+/** A database of its own with every migration applied. */
+export async function createLogDatabase(): Promise<LogDatabase> {
+  const name = `exporter_${randomBytes(6).toString('hex')}`;
+  const url = new URL(server ?? '');
+  const admin = new Client({ connectionString: url.href });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name}`);
+  url.pathname = `/${name}`;
+  const owner = new Pool({ connectionString: url.href, max: 10 });
+  owner.on('error', () => undefined);
+  for (const migration of await upMigrations()) await owner.query(migration);
+  return {
+    url: url.href,
+    owner,
+    append: (chain, drafts) => append(owner, chain, drafts),
+    drop: async () => {
+      await owner.end();
+      await untilUnused(admin, name);
+      await admin.query(`DROP DATABASE ${name}`);
+      await admin.end();
+    },
+  };
+}
+
+async function append(pool: Pool, chain: string, drafts: readonly AuditDraft[]): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const { rows } = await client.query('SELECT * FROM audit_chains WHERE chain = $1 FOR UPDATE', [chain]);
+    const row = rows[0] as { head_seq: string; head_digest: Buffer; closed: boolean } | undefined;
+    const head: ChainHead =
+      row === undefined || drafts[0]?.type === openingType(chain)
+        ? unopened(chain)
+        : { chain, seq: Number(row.head_seq), digest: row.head_digest, closed: row.closed };
+    const { entries } = extendChain(head, drafts, new Date().toISOString());
+    for (const { seq, prev, digest, body, type, at } of entries)
+      await client.query('INSERT INTO audit_entries VALUES ($1, $2, $3, $4, $5, $6, $7)', [
+        chain,
+        seq,
+        prev,
+        digest,
+        body,
+        type,
+        at,
+      ]);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** A closed connection's backend lives on for a moment. */
+async function untilUnused(admin: Client, name: string): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (performance.now() < deadline) {
+    const { rowCount } = await admin.query('SELECT FROM pg_stat_activity WHERE datname = $1', [name]);
+    if (rowCount === 0) return;
+  }
+}
+
+async function upMigrations(): Promise<string[]> {
+  const folder = new URL('../../../dispatcher/migrations/', import.meta.url);
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
+  const texts = await Promise.all(files.map((file) => readFile(new URL(file, folder), 'utf8')));
+  return texts.map((text) => text.split('-- Down Migration')[0] ?? '');
+}

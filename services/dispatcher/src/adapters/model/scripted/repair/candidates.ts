@@ -1,0 +1,120 @@
+import { fullAncestor } from 'acorn-walk';
+import { evidenceWeights, readEvidence } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
+import { heatOf } from './heat.ts';
+import { mutationClasses } from './mutations.ts';
+import type { Mutation } from './mutation.ts';
+import type { SourceFile } from './source-file.ts';
+import type { TestFailure } from './test-failure.ts';
+
+/** A repair to try: an edit as the tool `edit_file` wants it. */
+export interface Candidate {
+  readonly path: string;
+  readonly oldText: string;
+  readonly newText: string;
+  /** Class of the fault and the text that changes, for people. */
+  readonly what: string;
+  readonly score: number;
+}
+
+// A step away from the failing test weighs more than any difference between classes within one function.
+const heatWeight = 2.5;
+
+/** The lines around a range, as few as make them unique in the text. */
+function uniqueLines(text: string, start: number, end: number): readonly [number, number] {
+  let from = text.lastIndexOf('\n', start - 1) + 1;
+  let to = text.indexOf('\n', end);
+  if (to < 0) to = text.length;
+  const occursOnce = (): boolean => {
+    const part = text.slice(from, to);
+    return text.indexOf(part) === text.lastIndexOf(part);
+  };
+  while (!occursOnce() && (from > 0 || to < text.length)) {
+    from = from > 0 ? text.lastIndexOf('\n', from - 2) + 1 : from;
+    const next = text.indexOf('\n', to + 1);
+    to = next < 0 ? text.length : next;
+  }
+  return [from, to];
+}
+
+function toCandidate(source: SourceFile, mutation: Mutation, what: string, score: number): Candidate {
+  const [from, to] = uniqueLines(source.text, mutation.start, mutation.end);
+  const before = source.text.slice(mutation.start, mutation.end);
+  return {
+    path: source.path,
+    oldText: source.text.slice(from, to),
+    newText:
+      source.text.slice(from, mutation.start) + mutation.replacement + source.text.slice(mutation.end, to),
+    what: `${what}: ${before.trim()} → ${mutation.replacement.trim()}`,
+    score,
+  };
+}
+
+function propertyNames(sources: readonly SourceFile[], tests: readonly SourceFile[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { program } of [...sources, ...tests]) {
+    fullAncestor(program, (node, _state, ancestors) => {
+      const parent = ancestors.at(-2);
+      const isCalled = parent?.type === 'CallExpression' && parent.callee === node;
+      const key =
+        node.type === 'MemberExpression' && !node.computed && !isCalled
+          ? node.property
+          : node.type === 'Property' && !node.computed
+            ? node.key
+            : undefined;
+      if (key?.type === 'Identifier') counts.set(key.name, (counts.get(key.name) ?? 0) + 1);
+    });
+  }
+  return [...counts].sort((left, right) => right[1] - left[1]).map(([name]) => name);
+}
+
+function gainOf(mutation: Mutation, evidence: Evidence): number {
+  const seen = mutation.likes.filter((kind) => evidence.kinds.has(kind));
+  return Math.max(0, ...seen.map((kind) => evidenceWeights[kind]));
+}
+
+function mutationsOf(
+  source: SourceFile,
+  evidence: Evidence,
+  names: readonly string[],
+): { readonly mutation: Mutation; readonly what: string }[] {
+  const found: { mutation: Mutation; what: string }[] = [];
+  fullAncestor(source.program, (node, _state, ancestors) => {
+    const site = { node, ancestors, text: source.text, evidence, propertyNames: names };
+    for (const [what, propose] of Object.entries(mutationClasses)) {
+      for (const mutation of propose(site)) found.push({ mutation, what });
+    }
+  });
+  return found;
+}
+
+/**
+ * All repairs worth trying, best first: near the failing test in the call graph, of a class that fits what the
+ * failures show. Deterministic, so that a later exchange finds the same list.
+ */
+export function findCandidates(
+  failures: readonly TestFailure[],
+  sources: readonly SourceFile[],
+  tests: readonly SourceFile[],
+): Candidate[] {
+  const evidence = readEvidence(failures);
+  const heat = heatOf(failures, sources, tests);
+  const names = propertyNames(sources, tests);
+  const scored = sources.flatMap((source) =>
+    mutationsOf(source, evidence, names).map(({ mutation, what }) => {
+      const score = heat(source, mutation.start) * heatWeight + mutation.cost - gainOf(mutation, evidence);
+      return toCandidate(source, mutation, what, score);
+    }),
+  );
+  const best = new Map<string, Candidate>();
+  for (const candidate of scored.sort((left, right) => left.score - right.score)) {
+    const key = candidateKey(candidate);
+    if (candidate.oldText !== candidate.newText && !best.has(key)) best.set(key, candidate);
+  }
+  return [...best.values()];
+}
+
+/** Names a candidate by its edit; what has been tried is known by this. */
+export function candidateKey(edit: Pick<Candidate, 'path' | 'oldText' | 'newText'>): string {
+  return JSON.stringify([edit.path, edit.oldText, edit.newText]);
+}

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { z } from 'zod';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
+import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import { sessionResultSchema } from '@lemniscate/shared/protocol/session-result.ts';
+import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
+import { sessionEnds } from '@lemniscate/shared/session/end.ts';
+import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import { harmless, harmlessText } from '../events/harmless.ts';
+import { lockLiveAttempt, staleAttempt } from '../events/live-attempt.ts';
+import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { endSession } from '../sessions/end-session.ts';
+import type { EndSessionDeps } from '../sessions/end-session.ts';
+import type { Signals } from '../signals.ts';
+import { attemptOwner } from '../uploads/upload-row.ts';
+import { checkPatch } from './check-patch.ts';
+import type { CheckedDiff } from './check-patch.ts';
+
+export interface ResultDeps extends EndSessionDeps {
+  readonly database: Database;
+  readonly events: EventLog;
+  readonly signals: Signals;
+  /** Waits a moment for the attempt's model exchanges to be settled and settles the rest: usage is final at the end. */
+  readonly settleUsage: (claim: AttemptClaim) => Promise<void>;
+}
+
+/** Longest body of a result: an inline patch in base64 and the list of up to 100,000 files. Bytes. */
+export const resultBodyLimit = 32 * 1024 * 1024;
+
+/** Ends that only the dispatcher can know of; a server that names one is wrong. */
+const dispatcherReasons: readonly EndReason[] = [
+  'stopped',
+  'revoked',
+  'server_lost',
+  'queue_deadline',
+  'no_capacity',
+];
+
+/**
+ * Takes an attempt's last word: checks the patch, offers or discards the diff as the table of ends has it, and ends the
+ * session, in one transaction. The same result again gets the same answer; another one is refused.
+ * @throws CodedError `attempt_stale`, `conflict`, `request_invalid`, `digest_mismatch`, `transition_refused`
+ */
+export async function acceptResult(
+  deps: ResultDeps,
+  claim: AttemptClaim,
+  body: unknown,
+): Promise<{ readonly accepted: true }> {
+  const parsed = sessionResultSchema.safeParse(body);
+  if (!parsed.success)
+    throw new CodedError('request_invalid', `The result cannot be read: ${z.prettifyError(parsed.error)}`);
+  const result = parsed.data;
+  if (dispatcherReasons.includes(result.reason))
+    throw new CodedError('request_invalid', `A server cannot end a session for the reason ${result.reason}.`);
+  const digest = createHash('sha256')
+    .update(canonicalize(result) ?? '')
+    .digest('hex');
+  if (await isRepeat(deps.database, claim, digest)) return { accepted: true };
+  await deps.settleUsage(claim);
+  const ended = await deps.database.transaction((tx) => writeResult(deps, tx, claim, result, digest));
+  if (!ended) return { accepted: true };
+  deps.events.announce(claim.sessionId);
+  deps.signals.send('ended', claim.sessionId);
+  deps.signals.send('slotFreed', undefined);
+  return { accepted: true };
+}
+
+/** Whether this attempt has given this very result before; another one is refused. */
+async function isRepeat(tx: Transaction, claim: AttemptClaim, digest: string): Promise<boolean> {
+  const [row] = await tx.query<{ result_digest: string | null }>(
+    'SELECT result_digest FROM attempts WHERE session_id = $1 AND attempt = $2 AND server_id = $3',
+    [claim.sessionId, claim.attempt, claim.serverId],
+  );
+  if (row === undefined) throw staleAttempt(claim);
+  if (row.result_digest === null) return false;
+  if (row.result_digest === digest) return true;
+  throw new CodedError(
+    'conflict',
+    `Attempt ${claim.attempt} of session ${claim.sessionId} has given another result before; that one stands.`,
+    { session: claim.sessionId, attempt: claim.attempt },
+  );
+}
+
+async function writeResult(
+  deps: ResultDeps,
+  tx: Transaction,
+  claim: AttemptClaim,
+  result: SessionResult,
+  digest: string,
+): Promise<boolean> {
+  const session = await lockOrRepeat(tx, claim, digest);
+  if (session === null) return false;
+  const diff = await checkPatch(tx, result, attemptOwner(claim));
+  await tx.query('UPDATE attempts SET result_digest = $3 WHERE session_id = $1 AND attempt = $2', [
+    claim.sessionId,
+    claim.attempt,
+    digest,
+  ]);
+  if (diff !== null) await writeDiff(deps, tx, claim, result.reason, diff);
+  await endSession(deps, tx, {
+    sessionId: claim.sessionId,
+    reason: result.reason,
+    message: harmlessText(result.message),
+    subject: serviceUri('agent-server', claim.serverId),
+    timingsMs: result.timingsMs,
+  });
+  return true;
+}
+
+/** Of two results at the same moment the second one finds the session ended: then it is a repeat or refused. */
+async function lockOrRepeat(
+  tx: Transaction,
+  claim: AttemptClaim,
+  digest: string,
+): Promise<LiveAttempt | null> {
+  try {
+    return await lockLiveAttempt(tx, claim);
+  } catch (error) {
+    if (await isRepeat(tx, claim, digest)) return null;
+    throw error;
+  }
+}
+
+async function writeDiff(
+  deps: ResultDeps,
+  tx: Transaction,
+  claim: AttemptClaim,
+  reason: EndReason,
+  diff: CheckedDiff,
+): Promise<void> {
+  const offered = sessionEnds[reason].diff !== 'no';
+  const { summary } = diff;
+  const state = offered ? 'offered' : 'discarded';
+  const event: DispatcherEvent = {
+    type: 'diff',
+    state,
+    files: summary.files.length,
+    insertions: summary.insertions,
+    deletions: summary.deletions,
+  };
+  await Promise.all([
+    tx.query(
+      'INSERT INTO diffs (session_id, summary, patch, object_sha256, state) VALUES ($1, $2, $3, $4, $5)',
+      [
+        claim.sessionId,
+        JSON.stringify(harmless(summary)),
+        offered ? diff.patch : null,
+        offered ? diff.objectSha256 : null,
+        state,
+      ],
+    ),
+    deps.events.append(tx, claim.sessionId, claim.attempt, [event]),
+    offered
+      ? deps.audit.append(tx, sessionChain(claim.sessionId), [
+          {
+            type: 'diff.offered',
+            subject: serviceUri('agent-server', claim.serverId),
+            attempt: claim.attempt,
+            server: claim.serverId,
+            body: {
+              sha256: summary.sha256,
+              bytes: summary.bytes,
+              baseCommit: summary.baseCommit,
+              files: summary.files.slice(0, 1_000).map((file) => file.path),
+              fileCount: summary.files.length,
+              insertions: summary.insertions,
+              deletions: summary.deletions,
+              flagged: summary.files.filter((file) => file.flags.length > 0).length,
+            },
+          },
+        ])
+      : undefined,
+  ]);
+}

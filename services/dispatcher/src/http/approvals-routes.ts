@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { approvalViewSchema, decideApprovalSchema } from '@lemniscate/shared/api/session.ts';
+import {
+  listApprovals,
+  listWaitingApprovals,
+  toApprovalView,
+} from '../application/approvals/approval-row.ts';
+import { decideApproval } from '../application/approvals/decide-approval.ts';
+import type { ApprovalDeps } from '../application/approvals/decide-approval.ts';
+import type { App } from './app.ts';
+import { personOf } from './identity.ts';
+import { sessionParams } from './session-routes.ts';
+
+const listSchema = z.object({ approvals: z.array(approvalViewSchema) });
+
+/** Public listener: what waits for a person, and the person's word. */
+export function registerApprovalRoutes(app: App, deps: ApprovalDeps): void {
+  app.get('/v1/approvals', { schema: { response: { 200: listSchema } } }, async () => ({
+    approvals: await listWaitingApprovals(deps.database),
+  }));
+
+  app.get(
+    '/v1/sessions/:id/approvals',
+    { schema: { params: sessionParams, response: { 200: listSchema } } },
+    async (request) => ({ approvals: await listApprovals(deps.database, request.params.id) }),
+  );
+
+  app.post(
+    '/v1/sessions/:id/approvals/:approvalId',
+    {
+      schema: {
+        params: sessionParams.extend({
+          approvalId: z.string().regex(/^[\w-]{1,64}$/, 'must be an approval id'),
+        }),
+        body: decideApprovalSchema,
+        response: { 200: approvalViewSchema },
+      },
+    },
+    async (request) => {
+      const { id, approvalId } = request.params;
+      return toApprovalView(await decideApproval(deps, personOf(request), id, approvalId, request.body));
+    },
+  );
+}

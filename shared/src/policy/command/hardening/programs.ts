@@ -1,0 +1,224 @@
+import { hasUnknown } from '../syntax/marks.ts';
+import type { Call } from '../refused/call.ts';
+import { pathKind } from '../paths/path-kind.ts';
+import { deletesUnknown } from '../refused/destruction.ts';
+import { chmodMode, modeEffect } from '../refused/permissions.ts';
+import { gitCommandAt, settingOf } from '../wrappers/git.ts';
+import { sedEffects } from './sed-script.ts';
+
+/** A reason to ask although the command is free. */
+export interface Doubt {
+  /** Place of the word that raises it; a free command that names this word lifts the doubt. */
+  readonly index: number;
+  readonly reason: string;
+}
+
+type Doubts = (call: Call) => Doubt | undefined;
+
+const at = (index: number, reason: string): Doubt | undefined => (index > 0 ? { index, reason } : undefined);
+
+/** sed's scripts: `-e`, or the first operand. A file of commands (`-f`) is code that nobody has read. */
+const sed: Doubts = (call) => {
+  const words = call.words;
+  const scripts = words.flatMap((word, index) =>
+    /^(-[a-zA-Z]*e|--expression)$/.test(words[index - 1] ?? '')
+      ? [index]
+      : word.startsWith('--expression=')
+        ? [index]
+        : [],
+  );
+  const file = words.findIndex((word) => /^(-[a-zA-Z]*f|--file.*)$/.test(word));
+  if (file > 0) return at(file, 'sed reads its commands from a file');
+  const operand = words.findIndex((word, index) => index > 0 && !word.startsWith('-'));
+  const places = scripts.length > 0 ? scripts : operand > 0 ? [operand] : [];
+  for (const index of places) {
+    const script = (words[index] ?? '').replace(/^--expression=/, '');
+    const effects = sedEffects(script);
+    if (effects === undefined && !hasUnknown(script)) return at(index, 'the sed script is not understood');
+    const effect = effects?.[0];
+    if (effect !== undefined) return at(index, `the sed script ${effect}`);
+  }
+  return undefined;
+};
+
+/** awk's ways out of the stream: POSIX awk, "Output Statements" and "system()". */
+const awkRuns = /\bsystem\s*\(|"\s*\|&?\s*(getline|&)|\|&?\s*getline|\bprintf?\b[^;}\n]*[^|]\|(?!\|)|@load\b/;
+const awkWrites = /\bprintf?\b[^;}\n]*>/;
+
+const awk: Doubts = (call) => {
+  for (const [index, word] of call.words.entries()) {
+    if (index === 0) continue;
+    if (awkRuns.test(word)) return at(index, 'the awk program runs code');
+    if (awkWrites.test(word) && !word.startsWith('-F')) return at(index, 'the awk program writes a file');
+    if (/^(-i|--include|-l|--load|-E|--exec)/.test(word)) return at(index, 'awk loads a file');
+  }
+  return undefined;
+};
+
+/** Settings of git that only change how things look or who signs. */
+const harmlessSetting =
+  /^(color|advice|column|log|status|user|author|committer|diff\.(renames|renamelimit|context|noprefix|algorithm|mnemonicprefix|wserrorhighlight)|core\.(quotepath|autocrlf|abbrev|ignorecase|longpaths|filemode|eol|safecrlf|precomposeunicode)|init\.defaultbranch|commit\.gpgsign|tag\.gpgsign|tag\.sort|branch\.sort|versionsort|pull\.(rebase|ff)|merge\.(conflictstyle|ff)|push\.default|fetch\.(prune|parallel)|rebase\.(autostash|autosquash)|gc\.auto|maintenance\.auto|pack\.threads|grep\.(linenumber|patterntype)|blame|format\.pretty|http\.(version|postbuffer|lowspeedlimit|lowspeedtime)|protocol\.version|safe\.directory|submodule\.recurse)([.=]|$)/i;
+const harmlessPager = /^(core\.pager|pager\.\w+)=(cat|)$/i;
+
+/** Whether `git -c` sets nothing that git would run. */
+export function isHarmlessSetting(setting: string): boolean {
+  return harmlessSetting.test(setting) || harmlessPager.test(setting);
+}
+
+const gitOptions: readonly {
+  readonly pattern: RegExp;
+  readonly commands?: RegExp;
+  readonly reason: string;
+}[] = [
+  {
+    pattern: /^--output(=|$)/,
+    commands: /^(diff|log|show|format-patch|archive|diff-tree)$/,
+    reason: 'git writes a file',
+  },
+  { pattern: /^-o$/, commands: /^(archive|bundle)$/, reason: 'git writes a file' },
+  {
+    pattern: /^(-x|--exec|--extcmd)/,
+    commands: /^(rebase|difftool|archive|ls-remote|push)$/,
+    reason: 'git runs code',
+  },
+  { pattern: /^(-O|--open-files-in-pager)/, commands: /^grep$/, reason: 'git runs code' },
+  {
+    pattern: /^(--upload-pack|--receive-pack|-u$)/,
+    commands: /^(clone|fetch|pull|ls-remote|fetch-pack)$/,
+    reason: 'git runs code',
+  },
+  {
+    pattern: /^(--template|--config|-c$)/,
+    commands: /^(clone|init)$/,
+    reason: 'git reads settings that it may run',
+  },
+  { pattern: /^--ext-diff$/, reason: 'git runs code' },
+  { pattern: /^(foreach)$/, commands: /^submodule$/, reason: 'git runs code' },
+  { pattern: /^(run)$/, commands: /^(bisect|hook)$/, reason: 'git runs code' },
+  { pattern: /^--.*-filter/, commands: /^filter-branch$/, reason: 'git runs code' },
+  { pattern: /^ext::/, reason: 'git runs code' },
+  {
+    pattern:
+      /^(alias\.|core\.(sshcommand|pager|editor|fsmonitor|hookspath|askpass|gitproxy|attributesfile)|diff\..*|.*\.(cmd|textconv|clean|smudge|process|program|command|helper|driver)$|sequence\.editor|include|includeif|init\.templatedir|uploadpack)/i,
+    commands: /^config$/,
+    reason: 'git settings that git runs',
+  },
+];
+
+const git: Doubts = (call) => {
+  const place = gitCommandAt(call.words);
+  for (let index = 1; index < place; index += 1) {
+    const word = call.words[index] ?? '';
+    const setting = settingOf(call.words[index - 1] ?? '', word);
+    if (setting !== undefined && !isHarmlessSetting(setting))
+      return at(index, 'git settings that git may run');
+    if (/^(-C|--exec-path|--git-dir|--work-tree|--namespace)/.test(word) && word !== '--exec-path')
+      return at(index, 'git works in another place, whose settings it may run');
+  }
+  const command = call.words[place] ?? '';
+  for (const [index, word] of call.words.entries()) {
+    if (index <= place) continue;
+    const option = gitOptions.find(
+      (entry) => entry.pattern.test(word) && (entry.commands?.test(command) ?? true),
+    );
+    if (option !== undefined) return at(index, option.reason);
+  }
+  return undefined;
+};
+
+/** `make SHELL=…` and the like replace what runs the recipes. */
+const make: Doubts = (call) => {
+  const index = call.words.findIndex(
+    (word, place) => place > 0 && /^(\.?SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES)[:+?]*=/.test(word),
+  );
+  return at(index, 'replaces the shell of make');
+};
+
+const writesSystem: Doubts = (call) => {
+  const index = call.words.findLastIndex((word, place) => place > 0 && !word.startsWith('-'));
+  const kind = index > 0 ? pathKind((call.words[index] ?? '').replace(/^of=/, ''), call.cwd) : 'ordinary';
+  return kind === 'system' || kind === 'systemFile' || kind === 'root'
+    ? at(index, 'writes into the system tree')
+    : undefined;
+};
+
+const rm: Doubts = (call) =>
+  deletesUnknown(call)
+    ? { index: call.words.length, reason: 'what is deleted is known only when it runs' }
+    : undefined;
+
+const chmod: Doubts = (call) => {
+  const mode = chmodMode(call);
+  return mode !== undefined && modeEffect(mode) === 'unknown'
+    ? at(call.words.indexOf(mode), 'the mode is known only when it runs')
+    : undefined;
+};
+
+const chown: Doubts = (call) => {
+  const index = call.words.findIndex((word, place) => place > 0 && !word.startsWith('-'));
+  return hasUnknown(call.words[index] ?? '') ? at(index, 'the owner is known only when it runs') : undefined;
+};
+
+const umask: Doubts = (call) => {
+  const index = call.words.findIndex(
+    (word, place) => place > 0 && (/^0*[0-7]?[0-7]?[0145]$/.test(word) || /[oa][+=].*w/.test(word)),
+  );
+  return at(index, 'opens the permissions of every new file');
+};
+
+const always =
+  (reason: string): Doubts =>
+  (call) => ({ index: call.words.length, reason });
+
+const readsItself = /^(\/dev\/(stdin|fd\/\d+|tcp\/.*|udp\/.*)|-|\/proc\/self\/fd\/\d+)$/;
+
+const source: Doubts = (call) => {
+  const index = call.words.findIndex(
+    (word, place) => place > 0 && (readsItself.test(word) || hasUnknown(word)),
+  );
+  return at(index, 'runs a text that is known only when it runs');
+};
+
+const shopt: Doubts = (call) => at(call.words.indexOf('expand_aliases'), 'lets aliases replace commands');
+
+const set: Doubts = (call) => at(call.words.indexOf('-k'), 'makes every NAME=value an environment variable');
+
+/** Doubts by program name. */
+const table: Readonly<Record<string, readonly Doubts[]>> = {
+  sed: [sed],
+  gsed: [sed],
+  awk: [awk],
+  gawk: [awk],
+  mawk: [awk],
+  nawk: [awk],
+  git: [git],
+  make: [make],
+  gmake: [make],
+  cp: [writesSystem],
+  mv: [writesSystem],
+  ln: [writesSystem],
+  install: [writesSystem],
+  tee: [writesSystem],
+  dd: [writesSystem],
+  touch: [writesSystem],
+  rsync: [writesSystem],
+  rm: [rm],
+  grm: [rm],
+  rimraf: [rm],
+  chmod: [chmod],
+  chown: [chown],
+  chgrp: [chown],
+  umask: [umask],
+  source: [source],
+  '.': [source],
+  alias: [always('an alias gives a command another name')],
+  shopt: [shopt],
+  set: [set],
+  nsenter: [always('enters namespaces of another process')],
+};
+
+/** Reasons to ask that need more than an option table. */
+export function programDoubts(call: Call): Doubt[] {
+  const checks = Object.hasOwn(table, call.name) ? (table[call.name] ?? []) : [];
+  return checks.flatMap((check) => check(call) ?? []);
+}

@@ -1,0 +1,205 @@
+import { joinPath } from './paths/path-kind.ts';
+import { callOf } from './calls.ts';
+import type { Words } from './calls.ts';
+import { coveredWords } from './free-commands.ts';
+import { optionWritesDevice, riskyOptions } from './hardening/options.ts';
+import { isHarmlessSetting, programDoubts } from './hardening/programs.ts';
+import type { Doubt } from './hardening/programs.ts';
+import { variableDoubt } from './hardening/variables.ts';
+import { isInterpreter, readsCodeFromInput } from './interpreters.ts';
+import { note } from './pieces.ts';
+import type { Call } from './refused/call.ts';
+import { hasOption } from './refused/call.ts';
+import { isRefusedProgram, refusalOf } from './refused/families.ts';
+import { branchOff, spend, TooMuchWork } from './scope.ts';
+import type { Scope } from './scope.ts';
+import { UnreadableScript } from './syntax/bash-syntax.ts';
+import { isKnown, mark } from './syntax/marks.ts';
+import type { Inner } from './wrappers/inner.ts';
+import { gitCommandAt, settingOf } from './wrappers/git.ts';
+import { shells } from './wrappers/shells.ts';
+import { unwrap } from './wrappers/unwrap.ts';
+
+/** What is known about a call besides its words. */
+export interface Circumstances {
+  /** The name comes from an expansion. */
+  readonly dynamic: boolean;
+  /** The command's own redirections feed its standard input. */
+  readonly fed: boolean;
+  /** What it reads from its standard input, where that is known. */
+  readonly text: string | undefined;
+}
+
+/** Judges a text as a script of its own. */
+export type JudgeCode = (code: string, scope: Scope, positional?: readonly string[]) => void;
+
+/** Wrappers inside wrappers go no deeper than people write them. */
+const maxDepth = 8;
+
+/** Judges one command and everything that it runs in turn. */
+export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judgeCode: JudgeCode): void {
+  spend(scope.shared, given.words.length);
+  if (scope.depth > maxDepth) throw new TooMuchWork('commands are nested too deeply to be judged');
+  const call = callOf(given, scope.cwd);
+  const text = call.words.join(' ');
+  const refused = refusalOf(call) ?? optionWritesDevice(call);
+  if (refused !== undefined) return note(scope, text, 'refuse', refused);
+  if (facts.dynamic || !isKnownName(call.words[0] ?? '')) return judgeUnknown(call, scope, text);
+  const plain = withoutHarmlessOptions(call);
+  const { rules } = scope.shared;
+  const covered = coveredWords(rules.free, plain.words, scope.shared);
+  judgeInners(call, scope, facts, covered, judgeCode);
+  if (facts.text !== undefined && shells.includes(call.name) && readsCodeFromInput(call))
+    refusalsOnly(scope, () => judgeCode(facts.text ?? '', deeper(scope, {})));
+  const doubt = firstDoubt(plain, covered) ?? inputDoubt(call, scope, facts);
+  if (doubt !== undefined) return note(scope, text, 'ask', doubt);
+  if (coveredWords(rules.approval, plain.words, scope.shared) > 0)
+    return note(scope, text, 'ask', 'the policy wants an approval for this command');
+  if (covered > 0)
+    return note(scope, text, 'allow', `free command: ${plain.words.slice(0, covered).join(' ')}`);
+  if (scope.functions.has(call.words[0] ?? ''))
+    return note(scope, text, 'allow', 'a function that was judged');
+  return note(scope, text, 'ask', 'no free command covers it');
+}
+
+function isKnownName(name: string): boolean {
+  return name !== '' && isKnown(name.startsWith(mark.home) ? name.slice(1) : name);
+}
+
+/**
+ * The name is known only when it runs. It may be empty or a wrapper, then the next word is the command; and
+ * arguments that force a recursive deletion of the system are refused whatever the name is.
+ */
+function judgeUnknown(call: Call, scope: Scope, text: string): void {
+  const next = call.words.findIndex((word, index) => index > 0 && !word.startsWith('-'));
+  const inner = next < 0 ? undefined : callOf(rest(call, next), call.cwd);
+  if (inner !== undefined && isRefusedProgram(inner.name))
+    return note(scope, text, 'refuse', refusalOf(inner) ?? 'a refused program');
+  const forces = hasOption(call.words, 'r', '--recursive') && hasOption(call.words, 'f', '--force');
+  const deletes = forces ? refusalOf({ ...call, name: 'rm' }) : undefined;
+  if (deletes !== undefined) return note(scope, text, 'refuse', deletes);
+  return note(scope, text, 'ask', 'its name is known only when it runs');
+}
+
+function rest(call: Call, from: number): Words {
+  return { words: call.words.slice(from), raws: call.raws.slice(from) };
+}
+
+function judgeInners(
+  call: Call,
+  scope: Scope,
+  facts: Circumstances,
+  covered: number,
+  judgeCode: JudgeCode,
+): void {
+  for (const inner of unwrap(call, facts.text)) {
+    const kept = inner.keepsInput === true;
+    const inside = deeper(scope, {
+      covered: scope.covered || covered > inner.from,
+      input: kept ? scope.input : { from: 'nothing' },
+      cwd: inner.cwd === undefined ? scope.cwd : joinPath(inner.cwd, scope.cwd),
+    });
+    const judge = () =>
+      judgeInner(inner, inside, kept ? facts : { ...facts, fed: false, text: undefined }, judgeCode);
+    if (inner.refusalsOnly === true) refusalsOnly(scope, judge);
+    else judge();
+  }
+}
+
+function judgeInner(inner: Inner, scope: Scope, facts: Circumstances, judgeCode: JudgeCode): void {
+  if ('code' in inner.run) return judgeCode(inner.run.code, scope, inner.run.positional);
+  return judgeCall(inner.run, scope, { ...facts, dynamic: false }, judgeCode);
+}
+
+function deeper(scope: Scope, changes: Partial<Scope>): Scope {
+  return branchOff(scope, { depth: scope.depth + 1, ...changes });
+}
+
+/** Runs a judgement of which only refusals stay; a text that cannot be read is no refusal. */
+function refusalsOnly(scope: Scope, judge: () => void): void {
+  const { pieces } = scope.shared;
+  const before = pieces.length;
+  try {
+    judge();
+  } catch (error) {
+    if (!(error instanceof UnreadableScript)) throw error;
+  } finally {
+    const kept = pieces.splice(before).filter((piece) => piece.verdict === 'refuse');
+    pieces.push(...kept);
+  }
+}
+
+/** Git's options that only change how things look stand before the subcommand that a free command names. */
+function withoutHarmlessOptions(call: Call): Call {
+  if (call.name !== 'git' || !(call.words[1] ?? '').startsWith('-')) return call;
+  const end = gitCommandAt(call.words);
+  const kept = call.words.filter((word, index) => {
+    if (index === 0 || index >= end) return true;
+    if (/^(--no-pager|-P|--no-optional-locks|--literal-pathspecs|--no-replace-objects)$/.test(word))
+      return false;
+    const setting = settingOf(call.words[index - 1] ?? '', word);
+    if (setting !== undefined) return !isHarmlessSetting(setting);
+    return !(word === '-c' && isHarmlessSetting(call.words[index + 1] ?? ''));
+  });
+  return kept.length === call.words.length ? call : { ...call, words: kept, raws: kept };
+}
+
+/** Builtins and wrappers whose words set variables. */
+const setters: readonly string[] = [
+  'export',
+  'declare',
+  'typeset',
+  'local',
+  'readonly',
+  'env',
+  'cross-env',
+  'setenv',
+];
+/** Builtins whose words name variables that are written. */
+const writers: readonly string[] = [
+  'read',
+  'printf',
+  'mapfile',
+  'readarray',
+  'getopts',
+  'declare',
+  'typeset',
+  'local',
+  'wait',
+];
+
+function firstDoubt(call: Call, covered: number): string | undefined {
+  const risky = riskyOptions(call).map(({ index, option, effect }): Doubt => ({
+    index,
+    reason: `${option} ${effect}`,
+  }));
+  const doubts = [...risky, ...programDoubts(call), ...variableDoubts(call)];
+  return doubts.find((doubt) => doubt.index >= covered)?.reason;
+}
+
+function variableDoubts(call: Call): Doubt[] {
+  const doubts: Doubt[] = [];
+  if (setters.includes(call.name))
+    for (const [index, word] of call.words.entries()) {
+      const found = /^([A-Za-z_]\w*(?:%%)?)\+?=(.*)$/s.exec(word);
+      if (found === null && call.name === 'env' && index > 0 && !word.startsWith('-')) break;
+      const reason = found === null ? undefined : variableDoubt(found[1] ?? '', found[2] ?? '');
+      if (reason !== undefined) doubts.push({ index, reason });
+    }
+  if (writers.includes(call.name))
+    for (const [index, word] of call.words.entries()) {
+      const reason = index > 0 && /^[A-Z_0-9]+$/.test(word) ? variableDoubt(word, mark.unknown) : undefined;
+      if (reason !== undefined) doubts.push({ index, reason });
+    }
+  return doubts;
+}
+
+function inputDoubt(call: Call, scope: Scope, facts: Circumstances): string | undefined {
+  if (!isInterpreter(call.name)) return undefined;
+  if (scope.input.from === 'pipe') return 'a pipe into an interpreter';
+  if (call.raws.some((raw) => raw.startsWith('<('))) return 'an interpreter runs what another command prints';
+  const fed = facts.fed || scope.input.from === 'surroundings';
+  return fed && readsCodeFromInput(call)
+    ? 'an interpreter reads its code from the standard input'
+    : undefined;
+}

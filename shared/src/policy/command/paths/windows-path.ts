@@ -1,0 +1,18 @@
+const roots = /^[a-z]:[\\/]*(\*(\.\*)?)?$/i;
+const systemFolders =
+  /^([a-z]:)?[\\/]+(windows|winnt|program files( \(x86\))?|programdata|users|boot|recovery|system volume information|perflogs)([\\/]|$)/i;
+const usersBelow = /^([a-z]:)?[\\/]+users[\\/]+[^\\/*]+[\\/]+[^\\/]/i;
+const variables =
+  /^[%$]?\{?(env:)?(systemroot|windir|systemdrive|programfiles(\(x86\))?|programdata|programw6432)\}?%?(?=[\\/*:]|$)/i;
+const devices = /^\\\\[.?]\\(physicaldrive|harddisk|[a-z]:$)/i;
+
+/**
+ * Whether the text, as written, names a drive's root or a folder of Windows itself. Bash takes backslashes away, so
+ * that this looks at the source text and not at the value.
+ */
+export function isWindowsSystemPath(written: string): boolean {
+  const path = written.replace(/^["']+|["']+$/g, '');
+  if (roots.test(path) || devices.test(path)) return true;
+  if (variables.test(path) && /^[%$]/.test(path)) return true;
+  return systemFolders.test(path) && !usersBelow.test(path);
+}

@@ -1,0 +1,219 @@
+import { hasUnknown, showMarks } from '../syntax/marks.ts';
+import { pathKind } from '../paths/path-kind.ts';
+import type { PathKind } from '../paths/path-kind.ts';
+import { isWindowsSystemPath } from '../paths/windows-path.ts';
+import type { Call, Refusal } from './call.ts';
+import { hasOption, operandsOf } from './call.ts';
+
+const destroyedKinds: Partial<Record<PathKind, string>> = {
+  root: 'deletes a root directory',
+  system: 'deletes a system directory',
+  systemFile: 'deletes system files',
+  device: 'deletes a device',
+  sink: 'deletes a device',
+};
+
+/** Deletion in every spelling; the flags do not matter when the target is the system's. */
+const deletes: Refusal = (call) => deletesPaths(call, operandsOf(call), isRecursive(call));
+
+function isRecursive(call: Call): boolean {
+  return hasOption(call.words, 'r', '--recursive') || hasOption(call.words, 'R', '');
+}
+
+function deletesPaths(call: Call, paths: readonly string[], recursive: boolean): string | undefined {
+  for (const path of paths) {
+    const kind = pathKind(path, call.cwd);
+    const reason =
+      destroyedKinds[kind] ?? (kind === 'home' && recursive ? 'deletes a home directory' : undefined);
+    if (reason !== undefined) return `${reason} (${showMarks(path)})`;
+  }
+  return windowsTarget(call);
+}
+
+function windowsTarget(call: Call): string | undefined {
+  const found = call.raws.slice(1).find((raw) => isWindowsSystemPath(raw));
+  return found === undefined ? undefined : `deletes a system directory (${found})`;
+}
+
+/** `del` and `rd` of cmd, `Remove-Item` and its aliases: switches begin with a slash or a dash. */
+const windowsDeletes: Refusal = (call) => {
+  const targets = call.words
+    .slice(1)
+    .filter((word) => !/^\/[a-z](:[-\w]*)?$/i.test(word) && !(word.startsWith('-') && word !== '-'));
+  return deletesPaths(call, targets, true);
+};
+
+/** Moving a system directory away destroys the tree; so does a file that takes the place of a device. */
+const moves: Refusal = (call) => {
+  const operands = operandsOf(call);
+  const sources = operands.slice(0, -1).map((path) => pathKind(path, call.cwd));
+  if (sources.some((kind) => kind === 'root' || kind === 'system')) return 'moves a system directory away';
+  return replacesDevice(call, operands.at(-1), ['device', 'sink']);
+};
+
+const copies: Refusal = (call) => replacesDevice(call, operandsOf(call).at(-1), ['device']);
+
+/** Programs that write to each of their operands. */
+const writesOperands: Refusal = (call) =>
+  operandsOf(call)
+    .map((path) => replacesDevice(call, path, ['device']))
+    .find((reason) => reason !== undefined);
+
+function replacesDevice(
+  call: Call,
+  path: string | undefined,
+  kinds: readonly PathKind[],
+): string | undefined {
+  const targets = [path, targetOption(call)].filter((target) => target !== undefined);
+  const found = targets.find((target) => kinds.includes(pathKind(target, call.cwd)));
+  return found === undefined ? undefined : `writes directly under /dev/ (${showMarks(found)})`;
+}
+
+function targetOption(call: Call): string | undefined {
+  const long = call.words.find((word) => word.startsWith('--target-directory='));
+  if (long !== undefined) return long.slice('--target-directory='.length);
+  const short = call.words.findIndex((word) => word === '-t' || word === '--target-directory');
+  return short < 0 ? undefined : call.words[short + 1];
+}
+
+/** `dd` and its relatives name their output `of=`. */
+const dd: Refusal = (call) => {
+  for (const word of call.words.slice(1)) {
+    const path = /^(of|ofs)=(.*)$/s.exec(word)?.[2];
+    if (path === undefined) continue;
+    if (pathKind(path, call.cwd) === 'device' || isWindowsSystemPath(path))
+      return `writes directly under /dev/ (${showMarks(path)})`;
+  }
+  return undefined;
+};
+
+const truncates: Refusal = (call) => deletesPaths(call, operandsOf(call), false);
+
+/** `find` deletes below its starting points; what `-exec` runs is judged as the command that it is. */
+const find: Refusal = (call) => {
+  if (!call.words.includes('-delete')) return undefined;
+  const start = call.words
+    .slice(1)
+    .findIndex((word) => /^[-(!]/.test(word) && !/^-([HLP]|O\d|D)$/.test(word));
+  const roots = call.words.slice(1, start + 1).filter((word) => !word.startsWith('-'));
+  return deletesPaths(call, roots.length > 0 ? roots : ['.'], true);
+};
+
+const rsync: Refusal = (call) => {
+  const target = operandsOf(call).at(-1);
+  if (target === undefined) return undefined;
+  if (!call.words.some((word) => word.startsWith('--del'))) return replacesDevice(call, target, ['device']);
+  return deletesPaths(call, [target], true);
+};
+
+/** `git clean` in a system directory removes whatever is not tracked there. */
+const git: Refusal = (call) => {
+  const clean = call.words.indexOf('clean');
+  if (clean < 0) return undefined;
+  const place = call.words.flatMap((word, index) => (call.words[index - 1] === '-C' ? [word] : []));
+  return deletesPaths(call, [...place, ...operandsOf({ ...call, words: call.words.slice(clean) })], true);
+};
+
+/** Formatting and partitioning by name: there is no use of these that leaves a disk as it was. */
+export const formatters: readonly string[] = [
+  'mke2fs',
+  'mkdosfs',
+  'mkntfs',
+  'mkswap',
+  'mkreiserfs',
+  'mkexfatfs',
+  'mkudffs',
+  'mkisofs-format',
+  'wipefs',
+  'wipe',
+  'blkdiscard',
+  'cfdisk',
+  'cgdisk',
+  'sgdisk',
+  'gdisk',
+  'diskpart',
+  'format-volume',
+  'clear-disk',
+  'initialize-disk',
+  'remove-partition',
+  'sg_format',
+];
+/** `mkfs`, `mkfs.ext4`, `newfs_hfs`, … */
+export const formatterName = /^(mkfs|newfs)([._].+)?$/;
+
+const listsOnly = /^(-l|--list|-d|--dump|-s|--show-size|print|-m|-j|--json|-V|--version|-h|--help)$/;
+
+const partitions: Refusal = (call) => {
+  const rest = call.words.slice(1).filter((word) => !word.startsWith('/dev/'));
+  return rest.length > 0 && rest.every((word) => listsOnly.test(word)) ? undefined : 'partitions a disk';
+};
+
+const format: Refusal = (call) =>
+  call.raws.slice(1).some((raw) => /^["']?([a-z]:[\\/]?|\/fs:.*|\\\\\?\\.*)["']?$/i.test(raw))
+    ? 'formats a drive'
+    : undefined;
+
+const words =
+  (pattern: RegExp, reason: string): Refusal =>
+  (call) =>
+    call.words.slice(1).some((word) => pattern.test(word)) ? reason : undefined;
+
+const disk = 'formats or erases a disk';
+
+/** Refusals of the family by program name. */
+export const destructionRefusals: Readonly<Record<string, Refusal>> = {
+  rm: deletes,
+  srm: deletes,
+  grm: deletes,
+  unlink: deletes,
+  // `rmdir /s /q` is Windows; /s would otherwise read as a drive
+  rmdir: windowsDeletes,
+  shred: deletes,
+  trash: deletes,
+  'trash-put': deletes,
+  rimraf: deletes,
+  del: windowsDeletes,
+  erase: windowsDeletes,
+  rd: windowsDeletes,
+  ri: windowsDeletes,
+  deltree: windowsDeletes,
+  'remove-item': windowsDeletes,
+  'clear-content': windowsDeletes,
+  mv: moves,
+  cp: copies,
+  install: copies,
+  ln: copies,
+  ddrescue: copies,
+  tee: writesOperands,
+  sponge: writesOperands,
+  truncate: truncates,
+  dd,
+  dcfldd: dd,
+  dc3dd: dd,
+  find,
+  gfind: find,
+  rsync,
+  git,
+  fdisk: partitions,
+  sfdisk: partitions,
+  parted: partitions,
+  format,
+  diskutil: words(/^(erase|partition|zero|random|secureerase|apfs|reformat)/i, disk),
+  cryptsetup: words(/^(luksFormat|reencrypt|erase|luksErase)$/, disk),
+  nvme: words(/^(format|sanitize|write-zeroes)$/, disk),
+  hdparm: words(/^--(security-erase|trim-sector|dco-restore|make-bad)/, disk),
+  badblocks: words(/^-[a-z]*[wn]/, disk),
+  mdadm: words(/^--(create|zero-superblock)|^-C$/, disk),
+  zpool: words(/^(create|destroy|labelclear)$/, disk),
+  zfs: words(/^destroy$/, disk),
+};
+
+/** Whether a deletion's target may be anything: it begins with an expansion or climbs to an unknown height. */
+export function deletesUnknown(call: Call): boolean {
+  if (!['rm', 'grm', 'srm', 'rimraf'].includes(call.name)) return false;
+  if (call.name !== 'rimraf' && !isRecursive(call)) return false;
+  return operandsOf(call).some((path) => {
+    const kind = pathKind(path, call.cwd);
+    return ['unknown', 'climb', 'contents'].includes(kind) || (kind !== 'ordinary' && hasUnknown(path));
+  });
+}

@@ -1,0 +1,135 @@
+import { isKnown } from '../syntax/marks.ts';
+import type { Call, Refusal } from './call.ts';
+import { operandsOf } from './call.ts';
+
+/** Programs whose only purpose is to run something with other rights, on Unix and on Windows. */
+export const escalators: readonly string[] = [
+  'sudo',
+  'sudoedit',
+  'sudo-rs',
+  'sudoreplay',
+  'su',
+  'su-rs',
+  'su-exec',
+  'doas',
+  'doasedit',
+  'pkexec',
+  'runuser',
+  'run0',
+  'gosu',
+  'setuidgid',
+  'gksudo',
+  'gksu',
+  'kdesudo',
+  'kdesu',
+  'lxsudo',
+  'lxsu',
+  'beesu',
+  'calife',
+  'dzdo',
+  'pfexec',
+  'pbrun',
+  'visudo',
+  'vipw',
+  'vigr',
+  // Windows
+  'runas',
+  'gsudo',
+  'psexec',
+  'psexec64',
+  'paexec',
+  'nsudo',
+  'nsudolg',
+  'nsudolc',
+  'elevate',
+  'runasti',
+  'superuser64',
+  'advancedrun',
+];
+
+const adminGroups = /^(sudo|wheel|root|admin|administrators|builtin\\administrators|docker-root)$/i;
+
+/** `-Verb RunAs` in any spelling asks Windows for an administrator's token, whichever cmdlet carries it. */
+export const runAsVerb: Refusal = (call) => {
+  for (const [index, raw] of call.raws.entries()) {
+    const word = unquote(raw).toLowerCase();
+    const value = word.startsWith('-verb:')
+      ? word.slice(6)
+      : unquote(call.raws[index + 1] ?? '').toLowerCase();
+    if (/^-verb(:|$)/.test(word) && unquote(value) === 'runas') return 'starts a program as administrator';
+  }
+  return undefined;
+};
+
+const joinsAdminGroup: Refusal = (call) =>
+  call.words.some((word) => isKnown(word) && word.split(',').some((name) => adminGroups.test(name)))
+    ? 'adds a user to an administrators group'
+    : undefined;
+
+const usermod: Refusal = (call) => {
+  const groups = call.words.filter((word, index) => {
+    const before = call.words[index - 1] ?? '';
+    return /^-[a-zA-Z]*[gG]$/.test(before) || before === '--groups' || word.startsWith('--groups=');
+  });
+  const rootId = call.words.some(
+    (word, index) => /^-o?u$/.test(call.words[index - 1] ?? '') && /^0+$/.test(word),
+  );
+  if (rootId) return 'gives a user the identity of root';
+  return joinsAdminGroup({ ...call, words: groups.map((word) => word.replace('--groups=', '')) });
+};
+
+const net: Refusal = (call) => {
+  const words = call.raws.map((raw) => unquote(raw).toLowerCase());
+  const adds = words.includes('/add') || words.some((word) => word.startsWith('/active'));
+  const group = words[1] === 'localgroup' && words.includes('administrators');
+  const user = words[1] === 'user' && words.includes('administrator');
+  return adds && (group || user) ? 'gives administrator rights' : undefined;
+};
+
+const schtasks: Refusal = (call) =>
+  /\/ru["' ]+(nt authority\\+)?system|\/rl["' ]+highest/i.test(call.raws.join(' '))
+    ? 'schedules a program with system rights'
+    : undefined;
+
+const machinectl: Refusal = (call) =>
+  operandsOf(call)[0] === 'shell' ? 'opens a shell of another user' : undefined;
+
+/** `setpriv`, `capsh`, `chroot --userspec`, `systemd-run --uid`: other purposes, but they take an identity. */
+const takesRoot: Refusal = (call) =>
+  call.words.some(
+    (word, index) =>
+      /^--(reuid|ruid|euid|regid|uid|user|userspec)=(root|0+)(:|$)/.test(word) ||
+      (/^--(reuid|ruid|euid|regid|uid|user)$/.test(word) && /^(root|0+)$/.test(call.words[index + 1] ?? '')),
+  )
+    ? 'takes the identity of root'
+    : undefined;
+
+const capabilities: Refusal = (call: Call) =>
+  call.words.some((word) => word === '-r' || word === '-v')
+    ? undefined
+    : 'grants capabilities to a program, as a setuid bit would';
+
+/** Refusals of the family by program name. */
+export const privilegeRefusals: Readonly<Record<string, Refusal>> = {
+  usermod,
+  gpasswd: joinsAdminGroup,
+  adduser: (call) => joinsAdminGroup({ ...call, words: operandsOf(call).slice(1) }),
+  useradd: usermod,
+  sg: joinsAdminGroup,
+  newgrp: joinsAdminGroup,
+  dseditgroup: joinsAdminGroup,
+  net,
+  net1: net,
+  'add-localgroupmember': joinsAdminGroup,
+  schtasks,
+  machinectl,
+  setpriv: takesRoot,
+  capsh: takesRoot,
+  chroot: takesRoot,
+  'systemd-run': takesRoot,
+  setcap: capabilities,
+};
+
+function unquote(text: string): string {
+  return text.replace(/^["']+|["']+$/g, '');
+}

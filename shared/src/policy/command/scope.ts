@@ -1,0 +1,67 @@
+import type { FreeCommands } from './free-commands.ts';
+import type { Piece } from './judgement.ts';
+
+/** Where the standard input of a command comes from, as far as an interpreter would read code from it. */
+export type StandardInput =
+  | { readonly from: 'nothing' }
+  /** Directly behind a pipe; `text` when what comes through is known. */
+  | { readonly from: 'pipe'; readonly text: string | undefined }
+  /** Somewhere inside a compound command, a function or a process substitution that is fed. */
+  | { readonly from: 'surroundings' };
+
+/** What the whole judgement shares. */
+export interface Shared {
+  readonly rules: FreeCommands;
+  readonly pieces: Piece[];
+  /** What each variable may hold, from every assignment of the script, wherever it stands. */
+  readonly variables: Map<string, readonly string[]>;
+  /** Work done so far; bounded so that a hostile script ends in time. */
+  steps: number;
+  /** Quoted texts that bash would run if they were evaluated as arithmetic, such as `a[$(id)]`. */
+  readonly latent: string[];
+  /** Whether the script evaluates arithmetic anywhere. */
+  arithmetic: boolean;
+}
+
+/** What is known at one place of a script. Subshells and the like work on a copy. */
+export interface Scope {
+  readonly shared: Shared;
+  /** Text that the positions of the syntax tree point into. */
+  readonly source: string;
+  /** How many scripts inside literal texts this one is away from the command. */
+  readonly depth: number;
+  /** Working directory after the `cd`s so far; relative to the working copy unless absolute. */
+  cwd: string;
+  /** Variables that were certainly assigned before this place. */
+  certain: Set<string>;
+  /** Functions that are certainly defined before this place, and judged where they are. */
+  functions: Set<string>;
+  /** Whether this place may be passed by: a branch, a loop, the right side of `&&`. */
+  conditional: boolean;
+  /** A free command covers what is judged here, so that only refusals count. */
+  covered: boolean;
+  input: StandardInput;
+  /** `$0`, `$1`, … where the text is the argument of a shell. */
+  readonly positional: readonly string[] | undefined;
+}
+
+/** The script asks for more work than any command of a person does. */
+export class TooMuchWork extends Error {}
+
+const maxSteps = 400_000;
+
+/** Counts work. @throws TooMuchWork */
+export function spend(shared: Shared, steps = 1): void {
+  shared.steps += steps;
+  if (shared.steps > maxSteps) throw new TooMuchWork('the command is too large to be judged');
+}
+
+/** A copy for a part whose `cd`, assignments and functions do not reach what follows. */
+export function branchOff(scope: Scope, changes: Partial<Scope> = {}): Scope {
+  return {
+    ...scope,
+    certain: new Set(scope.certain),
+    functions: new Set(scope.functions),
+    ...changes,
+  };
+}

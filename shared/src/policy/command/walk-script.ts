@@ -1,0 +1,247 @@
+import { waysOf } from './calls.ts';
+import type { Circumstances } from './judge-call.ts';
+import { judgeCall } from './judge-call.ts';
+import { collectVariables } from './collect-variables.ts';
+import { variableDoubt } from './hardening/variables.ts';
+import { joinPath } from './paths/path-kind.ts';
+import { note } from './pieces.ts';
+import { inputOf, judgeRedirection } from './redirections.ts';
+import { branchOff, spend } from './scope.ts';
+import type { Scope, StandardInput } from './scope.ts';
+import { readScript } from './syntax/bash-syntax.ts';
+import type {
+  Assignment,
+  Command,
+  ParsedScript,
+  Pipeline,
+  Redirection,
+  Statement,
+  SyntaxNode,
+  Word,
+} from './syntax/bash-syntax.ts';
+import { isKnown, mark } from './syntax/marks.ts';
+import { isDynamic, wordTexts } from './syntax/word-values.ts';
+import { walkWord } from './walk-words.ts';
+
+type Node = Statement['command'] | SyntaxNode;
+
+/** Judges every command of a script, at any depth, in the order in which they stand. */
+export function walkScript(script: ParsedScript, scope: Scope): void {
+  for (const statement of script.commands) walk(statement.command, scope);
+}
+
+/** Judges a text that a shell is given; unknown parts of it make it ask, and the rest is read all the same. */
+export function judgeCode(code: string, scope: Scope, positional?: readonly string[]): void {
+  if (!isKnown(code)) note(scope, code, 'ask', 'shell code that is known only when it runs');
+  const source = unmark(code);
+  const script = readScript(source);
+  const inside = branchOff(scope, { source, depth: scope.depth + 1, positional, certain: new Set() });
+  collectVariables(script, inside);
+  walkScript(script, inside);
+}
+
+const markSources: Readonly<Record<string, string>> = {
+  [mark.unknown]: '${_}',
+  [mark.star]: '*',
+  [mark.any]: '?',
+  [mark.home]: '~',
+  [mark.split]: ' ',
+};
+
+function unmark(code: string): string {
+  return code.replace(/[\uE000-\uE004]/g, (char) => markSources[char] ?? char);
+}
+
+function walk(node: Node, scope: Scope): void {
+  spend(scope.shared);
+  switch (node.type) {
+    case 'Statement':
+      return walk(node.command, scope);
+    case 'CompoundList':
+      for (const statement of node.commands) walk(statement.command, scope);
+      return undefined;
+    case 'AndOr':
+      for (const [index, command] of node.commands.entries())
+        if (index === 0) walk(command, scope);
+        else conditionally(scope, () => walk(command, scope));
+      return undefined;
+    case 'Pipeline':
+      return walkPipeline(node, scope);
+    case 'Command':
+      return walkCommand(node, scope);
+    case 'Subshell':
+      return walk(node.body, branchOff(scope, { input: inherited(scope.input) }));
+    case 'BraceGroup':
+      return surrounded(scope, () => walk(node.body, scope));
+    case 'Redirected':
+      return walkRedirected(node.command, node.redirects, scope);
+    case 'If':
+      return surrounded(scope, () => {
+        walk(node.clause, scope);
+        conditionally(scope, () => {
+          walk(node.then, scope);
+          for (const branch of node.elif) walkAll([branch.clause, branch.then], scope);
+          if (node.else !== undefined) walk(node.else, scope);
+        });
+      });
+    case 'While':
+      return surrounded(scope, () => conditionally(scope, () => walkAll([node.clause, node.body], scope)));
+    case 'For':
+    case 'Select':
+      return walkFor(node.name, node.wordlist, node.body, scope);
+    case 'ArithmeticFor':
+      scope.shared.arithmetic = true;
+      for (const part of [node.initialize, node.test, node.update])
+        if (part !== undefined) walkWord(part, scope, walkScript);
+      return surrounded(scope, () => conditionally(scope, () => walk(node.body, scope)));
+    case 'Case':
+      walkWord(node.word, scope, walkScript);
+      return surrounded(scope, () =>
+        conditionally(scope, () => {
+          for (const item of node.items) {
+            for (const pattern of item.pattern) walkWord(pattern, scope, walkScript);
+            walk(item.body, scope);
+          }
+        }),
+      );
+    case 'Function':
+      walk(node.body, branchOff(scope, { input: { from: 'surroundings' }, conditional: true }));
+      if (!scope.conditional && node.name.parts === undefined) scope.functions.add(node.name.value);
+      return undefined;
+    case 'Coproc':
+      return walk(node.body, branchOff(scope, { input: { from: 'surroundings' } }));
+    case 'TestCommand':
+    case 'ArithmeticCommand':
+      return walkWord(node, scope, walkScript);
+    default:
+      throw new TypeError(`a ${node.type} where a command was expected`);
+  }
+}
+
+function walkAll(nodes: readonly Node[], scope: Scope): void {
+  for (const node of nodes) walk(node, scope);
+}
+
+/** Inside a branch nothing is certain for what follows; the working directory is taken to change all the same. */
+function conditionally(scope: Scope, body: () => void): void {
+  const before = scope.conditional;
+  scope.conditional = true;
+  body();
+  scope.conditional = before;
+}
+
+/** What feeds a compound command feeds the commands inside, one after the other. */
+function surrounded(scope: Scope, body: () => void): void {
+  const before = scope.input;
+  scope.input = inherited(before);
+  body();
+  scope.input = before;
+}
+
+function inherited(input: StandardInput): StandardInput {
+  return input.from === 'nothing' ? input : { from: 'surroundings' };
+}
+
+function walkPipeline(node: Pipeline, scope: Scope): void {
+  const only = node.commands.length === 1 ? node.commands[0] : undefined;
+  if (only !== undefined) return walk(only, scope);
+  let input = scope.input;
+  for (const command of node.commands) {
+    const inside = branchOff(scope, { input });
+    walk(command, inside);
+    input = { from: 'pipe', text: printedText(command, inside) };
+  }
+  return undefined;
+}
+
+/** What a command prints, where its words say it: `echo`, `printf`, `cat` of a here-document. */
+function printedText(node: SyntaxNode, scope: Scope): string | undefined {
+  if (node.type !== 'Command' || node.name === undefined) return undefined;
+  const name = node.name.value;
+  if (name === 'cat' && node.args.length === 0) return inputOf(node.redirects, scope)?.text;
+  if (name !== 'echo' && name !== 'printf') return undefined;
+  const words = node.args.map((arg) => (arg.type === 'Word' ? (wordTexts(arg, scope)[0] ?? '') : arg.text));
+  const texts = name === 'echo' ? words.filter((word) => !/^-[neE]+$/.test(word)) : printfTexts(words);
+  return texts.join(name === 'echo' ? ' ' : '\n').replaceAll('\\n', '\n');
+}
+
+function printfTexts(words: readonly string[]): readonly string[] {
+  const [format, ...values] = words;
+  return format?.includes('%') === true ? values : words;
+}
+
+function walkRedirected(command: SyntaxNode, redirects: readonly Redirection[], scope: Scope): void {
+  walkRedirections(redirects, scope);
+  const fed = inputOf(redirects, scope) !== undefined;
+  const before = scope.input;
+  if (fed) scope.input = { from: 'surroundings' };
+  walk(command, scope);
+  scope.input = before;
+}
+
+function walkRedirections(redirects: readonly Redirection[], scope: Scope): void {
+  for (const redirect of redirects) {
+    walkWord(redirect, scope, walkScript);
+    judgeRedirection(redirect, scope);
+  }
+}
+
+function walkFor(name: Word, list: readonly Word[] | undefined, body: SyntaxNode, scope: Scope): void {
+  for (const word of list ?? []) walkWord(word, scope, walkScript);
+  const doubt = variableDoubt(name.value, mark.unknown);
+  if (doubt !== undefined) note(scope, name.text, 'ask', doubt);
+  const known = scope.certain.has(name.value);
+  if (list !== undefined) scope.certain.add(name.value);
+  surrounded(scope, () => conditionally(scope, () => walk(body, scope)));
+  if (!known) scope.certain.delete(name.value);
+}
+
+function walkCommand(command: Command, scope: Scope): void {
+  for (const item of command.prefix) if (item.type === 'Assignment') judgeAssignment(item, scope);
+  for (const word of command.name === undefined ? [] : [command.name, ...command.args])
+    walkWord(word, scope, walkScript);
+  walkRedirections(command.redirects, scope);
+  if (command.name === undefined) return settle(command, scope);
+  const own = inputOf(command.redirects, scope);
+  const facts: Circumstances = {
+    dynamic: isDynamic(command.name),
+    fed: own !== undefined,
+    text: own === undefined ? (scope.input.from === 'pipe' ? scope.input.text : undefined) : own.text,
+  };
+  const inside = own === undefined ? scope : { ...scope, input: { from: 'nothing' } as const };
+  const ways = waysOf(command, scope);
+  for (const way of ways) judgeCall(way, inside, facts, judgeCode);
+  const words = ways[0]?.words ?? [];
+  changeDirectory(words, scope);
+  if (words[0] === 'unset' || words[0] === 'unalias') scope.functions.clear();
+  return undefined;
+}
+
+function judgeAssignment(assignment: Assignment, scope: Scope): void {
+  walkWord(assignment, scope, walkScript);
+  const values = assignment.value.type === 'ArrayValue' ? [mark.unknown] : wordTexts(assignment.value, scope);
+  for (const value of values) {
+    const doubt = variableDoubt(assignment.name, value);
+    if (doubt === undefined) continue;
+    note(scope, assignment.text, 'ask', doubt);
+    return;
+  }
+}
+
+/** A command of assignments only: what they set is certain from here on. */
+function settle(command: Command, scope: Scope): void {
+  for (const item of command.prefix) {
+    if (item.type !== 'Assignment') continue;
+    if (!scope.conditional) scope.certain.add(item.name);
+    note(scope, item.text, 'allow', 'sets a variable');
+  }
+}
+
+/** Follows `cd` and `pushd`: a relative path after them is somewhere else. */
+function changeDirectory(words: readonly string[], scope: Scope): void {
+  if (words[0] === 'popd') scope.cwd = mark.unknown;
+  if (words[0] !== 'cd' && words[0] !== 'pushd') return;
+  const target = words.slice(1).find((word) => word === '-' || !word.startsWith('-'));
+  if (target === '-') scope.cwd = mark.unknown;
+  else scope.cwd = target === undefined ? mark.home : joinPath(target, scope.cwd);
+}

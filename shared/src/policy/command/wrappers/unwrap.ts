@@ -1,0 +1,142 @@
+import { operandsOf } from '../refused/call.ts';
+import type { Call } from '../refused/call.ts';
+import { readFind } from './find.ts';
+import { readGit } from './git.ts';
+import { readWrapper } from './grammar.ts';
+import type { WrapperGrammar } from './grammar.ts';
+import type { Inner } from './inner.ts';
+import { readShell, readWindowsShell, shells } from './shells.ts';
+import { wrapperTable } from './table.ts';
+import { readParallel, readXargs } from './xargs.ts';
+
+/**
+ * The commands that a call runs in turn, by what its own arguments say.
+ * @param text what the call reads from its standard input, where that is known
+ */
+export function unwrap(call: Call, text: string | undefined): Inner[] {
+  if (shells.includes(call.name)) return present(readShell(call).inner);
+  const special = Object.hasOwn(readers, call.name) ? readers[call.name] : undefined;
+  if (special !== undefined) return special(call, text);
+  const grammar = Object.hasOwn(wrapperTable, call.name) ? wrapperTable[call.name] : undefined;
+  return grammar === undefined ? [] : readTabled(call, grammar);
+}
+
+const readers: Readonly<Record<string, (call: Call, text: string | undefined) => Inner[]>> = {
+  find: readFind,
+  gfind: readFind,
+  fd: (call) => execOption(call, ['-x', '--exec', '-X', '--exec-batch']),
+  fdfind: (call) => execOption(call, ['-x', '--exec', '-X', '--exec-batch']),
+  go: (call) => execOption(call, ['-exec', '-toolexec', '--exec', '--toolexec']),
+  xargs: readXargs,
+  gxargs: readXargs,
+  parallel: readParallel,
+  git: readGit,
+  trap: readTrap,
+  alias: readAlias,
+  cmd: (call) => present(readWindowsShell(call)),
+  powershell: (call) => present(readWindowsShell(call)),
+  pwsh: (call) => present(readWindowsShell(call)),
+  'start-process': readStartProcess,
+  saps: readStartProcess,
+  start: readStartProcess,
+  complete: (call) => codeAfter(call, ['-C']),
+  compgen: (call) => codeAfter(call, ['-C']),
+  mapfile: (call) => codeAfter(call, ['-C']),
+  readarray: (call) => codeAfter(call, ['-C']),
+};
+
+function present(inner: Inner | undefined): Inner[] {
+  return inner === undefined ? [] : [inner];
+}
+
+function readTabled(call: Call, grammar: WrapperGrammar): Inner[] {
+  let begin = 1;
+  if (grammar.after !== undefined) {
+    const after = grammar.after;
+    const at = call.words.findIndex((word, index) => index > 0 && after.includes(word));
+    if (at < 0) return [];
+    begin = at + 1;
+  }
+  const { starts, codes } = readWrapper(grammar, call.words, begin);
+  const tool = grammar.tool === true ? { refusalsOnly: true as const } : {};
+  const input = grammar.ownInput === true ? {} : { keepsInput: true as const };
+  const place = call.name === 'env' ? workingDirectory(call) : {};
+  const inners: Inner[] = codes.map(({ code, from }) => ({
+    from,
+    run: { code: call.name === 'env' ? [code, ...call.words.slice(from + 1)].join(' ') : code },
+    ...tool,
+    ...place,
+  }));
+  if (grammar.each === true) {
+    const from = starts[0] ?? call.words.length;
+    return [...inners, ...call.words.slice(from).map((code) => ({ from, run: { code }, ...tool }))];
+  }
+  for (const [reading, from] of starts.entries())
+    inners.push({
+      from,
+      run: runAt(call, grammar, from),
+      ...input,
+      ...place,
+      ...(reading > 0 ? { refusalsOnly: true as const } : tool),
+    });
+  return inners;
+}
+
+function runAt(call: Call, grammar: WrapperGrammar, from: number): Inner['run'] {
+  const words = call.words.slice(from);
+  if (grammar.joins === true) return { code: words.join(' ') };
+  return { words, raws: call.raws.slice(from) };
+}
+
+function workingDirectory(call: Call): { cwd?: string } {
+  for (const [index, word] of call.words.entries()) {
+    if (word === '-C' || word === '--chdir') return { cwd: call.words[index + 1] ?? '' };
+    const attached = /^(?:-C|--chdir=)(.+)$/s.exec(word)?.[1];
+    if (attached !== undefined) return { cwd: attached };
+  }
+  return {};
+}
+
+/** Everything after the option is a command, up to `;`. */
+function execOption(call: Call, options: readonly string[]): Inner[] {
+  const at = call.words.findIndex((word, index) => index > 0 && options.includes(word));
+  if (at < 0 || at + 1 >= call.words.length) return [];
+  const end = call.words.indexOf(';', at);
+  const words = call.words.slice(at + 1, end < 0 ? undefined : end);
+  const single = words[0] ?? '';
+  if (single.includes(' ')) return [{ from: at + 1, run: { code: single } }];
+  return [{ from: at + 1, run: { words, raws: call.raws.slice(at + 1, at + 1 + words.length) } }];
+}
+
+function codeAfter(call: Call, options: readonly string[]): Inner[] {
+  const at = call.words.findIndex((word, index) => index > 0 && options.includes(word));
+  const code = at < 0 ? undefined : call.words[at + 1];
+  return code === undefined ? [] : [{ from: at + 1, run: { code } }];
+}
+
+/** `trap CODE SIGNAL…`; one operand alone, `-` and the empty text only reset. */
+function readTrap(call: Call): Inner[] {
+  const operands = operandsOf(call);
+  const code = operands[0];
+  if (code === undefined || operands.length < 2 || code === '-' || code.trim() === '') return [];
+  return [{ from: call.words.indexOf(code), run: { code } }];
+}
+
+function readAlias(call: Call): Inner[] {
+  return call.words.slice(1).flatMap((word, index) => {
+    const code = /^[^=]+=(.+)$/s.exec(word)?.[1];
+    return code === undefined ? [] : [{ from: index + 1, run: { code }, refusalsOnly: true as const }];
+  });
+}
+
+/** `Start-Process PROGRAM -ArgumentList …`; a refused program stays one. */
+function readStartProcess(call: Call): Inner[] {
+  const from = call.words.findIndex((word, index) => index > 0 && !/^[-/]/.test(word));
+  if (from < 0) return [];
+  const rest = (items: readonly string[]) =>
+    items
+      .slice(from)
+      .filter((item) => !/^-(argumentlist|args|wait|nonewwindow|passthru|windowstyle)$/i.test(item));
+  const words = rest(call.words);
+  return [{ from, run: { words, raws: rest(call.raws).slice(0, words.length) }, refusalsOnly: true }];
+}

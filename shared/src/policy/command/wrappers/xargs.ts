@@ -1,0 +1,65 @@
+import { hasUnknown, mark } from '../syntax/marks.ts';
+import type { Call } from '../refused/call.ts';
+import { readWrapper } from './grammar.ts';
+import type { WrapperGrammar } from './grammar.ts';
+import type { Inner } from './inner.ts';
+
+const list = (text: string): string[] => text.split(' ');
+
+const xargs: WrapperGrammar = {
+  valued: list(
+    '-a --arg-file -d --delimiter -E -I -L --max-lines -n --max-args -P --max-procs -s --max-chars --process-slot-var -R -S -J',
+  ),
+  flags: list('--null --interactive --no-run-if-empty --verbose --exit --open-tty --show-limits'),
+};
+
+/**
+ * `xargs` adds words that it reads; they may be anything.
+ * @param text what it reads, where that is known
+ */
+export function readXargs(call: Call, text: string | undefined): Inner[] {
+  const added = [...(text ?? '').split(/\s+/).filter((word) => word !== ''), mark.unknown];
+  const holder = placeholder(call.words);
+  return readWrapper(xargs, call.words, 1).starts.map((from, reading) => {
+    const own = call.words.slice(from);
+    const words =
+      holder === undefined
+        ? [...own, ...added]
+        : own.map((word) => (word.includes(holder) ? mark.unknown : word));
+    return {
+      from,
+      run: { words, raws: [...call.raws.slice(from), ...added.map(() => '')].slice(0, words.length) },
+      ...(reading > 0 ? { refusalsOnly: true as const } : {}),
+    };
+  });
+}
+
+function placeholder(words: readonly string[]): string | undefined {
+  for (const [index, word] of words.entries()) {
+    if (word === '-I' || word === '-J') return words[index + 1];
+    if (/^-[IJ]./.test(word)) return word.slice(2);
+    if (word === '-i' || word === '--replace') return '{}';
+    if (word.startsWith('--replace=')) return word.slice('--replace='.length);
+  }
+  return undefined;
+}
+
+const parallel: WrapperGrammar = {
+  valued: list(
+    '-j --jobs -S --sshlogin -a --arg-file -d --delimiter -n --max-args -N --colsep -C --delay --timeout --joblog --results --tmpdir --retries --halt -L --workdir --wd --env -I --max-procs -P',
+  ),
+};
+
+/** GNU parallel joins its words into shell code; without a command its input lines are the commands. */
+export function readParallel(call: Call): Inner[] {
+  const separator = call.words.findIndex((word) => word.startsWith(':::'));
+  const end = separator < 0 ? call.words.length : separator;
+  const words = call.words.slice(0, end);
+  const values = call.words.slice(end + 1);
+  const { starts } = readWrapper(parallel, words, 1);
+  const from = starts[0] ?? end;
+  const own = words.slice(from);
+  if (own.length === 0) return values.map((code) => ({ from, run: { code } }));
+  const code = own.join(' ').replace(/\{[^}]*\}/g, mark.unknown);
+  return [{ from, run: { code: hasUnknown(code) ? code : [code, ...values.slice(0, 1)].join(' ') } }];
+}
