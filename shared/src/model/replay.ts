@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { CodedError } from '../errors/coded-error.ts';
+import { costOfCall } from './cost.ts';
+import { decimalText } from './decimal.ts';
+import { readGivenPriceBook } from './given-price-book.ts';
+import { asObject, asText } from './json-reading.ts';
+import type { PriceBook } from './price-book.ts';
+import { addTokens, tokensOf } from './usage.ts';
+import type { TokenBuckets } from './usage.ts';
+import { createUsageMeter } from './usage-meter.ts';
+import type { UsageMeter, UsageWire } from './usage-meter.ts';
+
+const bodySchema = z.record(z.string(), z.unknown());
+
+/** A recorded call: what the provider answered, as raw server-sent events (texts) and JSON bodies (objects). */
+export const recordedCallSchema = z.looseObject({
+  id: z.string(),
+  provider: z.string().min(1),
+  api: z.string().min(1),
+  model: z.string().min(1),
+  at: z.string().refine((text) => !Number.isNaN(Date.parse(text)), 'must be a date'),
+  request: bodySchema.nullish(),
+  stream: z.array(z.union([z.string(), bodySchema])).optional(),
+  body: bodySchema.optional(),
+  prices: z.unknown().optional(),
+});
+export type RecordedCall = z.infer<typeof recordedCallSchema>;
+
+/** What the call used and cost. */
+export interface ReplayedCall extends TokenBuckets {
+  readonly id: string;
+  /** USD in plain decimal notation; null where a price is missing. */
+  readonly costUsd: string | null;
+  readonly complete: boolean;
+  readonly costIsLowerBound: boolean;
+  readonly priced: boolean;
+  readonly billableResponses: number;
+}
+
+function wireOf(call: RecordedCall): UsageWire {
+  if (call.api.startsWith('messages')) return 'anthropic-messages';
+  if (call.api.startsWith('responses')) return 'openai-responses';
+  if (call.api.startsWith('chat')) return 'openai-chat';
+  if (call.provider === 'anthropic') return 'anthropic-messages';
+  if (call.provider === 'openai' && /batch/.test(call.api)) return batchWire(call);
+  throw new CodedError(
+    'request_invalid',
+    `Call ${call.id}: no usage is known for the API ${call.api}. Use messages, responses or chat.completions.`,
+    { call: call.id, api: call.api },
+  );
+}
+
+/** A batch file says in each line what kind of answer it holds. */
+function batchWire(call: RecordedCall): UsageWire {
+  const lines = [...(call.stream ?? []), call.body].map((line) =>
+    asObject(asObject(asObject(line)?.['response'])?.['body']),
+  );
+  return lines.some((body) => body?.['object'] === 'chat.completion') ? 'openai-chat' : 'openai-responses';
+}
+
+const isEvent = (item: Readonly<Record<string, unknown>>): boolean =>
+  item['object'] === 'chat.completion.chunk' ||
+  /^(?:message_(?:start|delta|stop)|content_block_\w+|ping|response\..+)$/.test(asText(item['type']) ?? '');
+
+function meter(call: RecordedCall): UsageMeter {
+  const usage = createUsageMeter(wireOf(call));
+  for (const item of [...(call.stream ?? []), ...(call.body === undefined ? [] : [call.body])]) {
+    if (typeof item === 'string') usage.stream(item);
+    else if (isEvent(item)) usage.event(item);
+    else {
+      // A body stands for an exchange of its own; a stream before it is over.
+      usage.endStream();
+      usage.body(item);
+    }
+  }
+  usage.endStream();
+  return usage;
+}
+
+/**
+ * Meters and prices one recorded call. A call's own `prices` replace the book.
+ * @throws CodedError `request_invalid` for an API whose usage is not known, `price_book_invalid` for faulty `prices`
+ */
+export function replayCall(call: RecordedCall, book: PriceBook): ReplayedCall {
+  const usage = meter(call);
+  const responses = usage.responses();
+  const prices = call.prices == null ? book : readGivenPriceBook(call.prices, call.provider);
+  const cost = costOfCall(
+    responses,
+    {
+      provider: call.provider,
+      model: call.model,
+      at: Date.parse(call.at),
+      batch: /batch/.test(call.api),
+      requestedTier: asText(call.request?.['service_tier']),
+    },
+    prices,
+  );
+  const complete = responses.length > 0 ? responses.every((one) => one.complete) : usage.refused();
+  return {
+    id: call.id,
+    ...addTokens(...responses.map(tokensOf)),
+    costUsd: cost === null ? null : decimalText(cost),
+    complete,
+    costIsLowerBound: !complete,
+    priced: cost !== null,
+    billableResponses: responses.length,
+  };
+}

@@ -1,0 +1,137 @@
+import { asCount, asObject, asObjects, asText } from './json-reading.ts';
+import type { Json } from './json-reading.ts';
+import { deduplicate, noTokens } from './usage.ts';
+import type { ResponseUsage, TokenBuckets, UsagePart } from './usage.ts';
+import type { UsageFold } from './usage-fold.ts';
+
+/** Reads one usage object on top of an earlier one: every number is cumulative, so what is there replaces. */
+function readTokens(usage: Json, before: TokenBuckets): TokenBuckets {
+  const lifetimes = asObject(usage['cache_creation']);
+  const fiveMinutes = asCount(lifetimes?.['ephemeral_5m_input_tokens']);
+  const oneHour = asCount(lifetimes?.['ephemeral_1h_input_tokens']);
+  const parts =
+    fiveMinutes === undefined && oneHour === undefined ? undefined : (fiveMinutes ?? 0) + (oneHour ?? 0);
+  const written = asCount(usage['cache_creation_input_tokens']) ?? parts ?? before.cacheWriteTokens;
+  return {
+    inputTokens: asCount(usage['input_tokens']) ?? before.inputTokens,
+    outputTokens: asCount(usage['output_tokens']) ?? before.outputTokens,
+    cacheReadTokens: asCount(usage['cache_read_input_tokens']) ?? before.cacheReadTokens,
+    cacheWriteTokens: written,
+    cacheWrite1hTokens: Math.min(written, oneHour ?? before.cacheWrite1hTokens),
+  };
+}
+
+const mentionsCache = (usage: Json): boolean =>
+  ['cache_creation_input_tokens', 'cache_read_input_tokens', 'cache_creation'].some(
+    (name) => usage[name] != null,
+  );
+
+/**
+ * The samplings of a response. Where `iterations` is given it holds all of them, compaction and advisors included,
+ * and the top level does not. Entries without cache numbers leave those of the top level to the last message.
+ */
+function readParts(usage: Json, total: TokenBuckets): UsagePart[] {
+  const iterations = asObjects(usage['iterations']);
+  if (iterations.length === 0) return [{ model: null, tokens: total }];
+  const isMessage = (iteration: Json): boolean =>
+    iteration['type'] === 'message' || iteration['type'] == null;
+  const last = iterations.findLast(isMessage) ?? iterations.at(-1);
+  const cacheIsTold = iterations.some(mentionsCache);
+  return iterations.map((iteration) => {
+    const base =
+      iteration === last && !cacheIsTold ? { ...total, inputTokens: 0, outputTokens: 0 } : noTokens;
+    return { model: asText(iteration['model']), tokens: readTokens(iteration, base) };
+  });
+}
+
+interface Draft {
+  readonly id: string | null;
+  readonly model: string | null;
+  readonly usage: Json;
+  readonly tokens: TokenBuckets;
+  readonly complete: boolean;
+  /** The beginning of the stream was not seen. */
+  readonly beheaded: boolean;
+}
+
+function toResponse(draft: Draft): ResponseUsage {
+  const { usage } = draft;
+  return {
+    responseId: draft.id,
+    servedModel: draft.model,
+    tier: {
+      serviceTier: asText(usage['service_tier']),
+      speed: asText(usage['speed']),
+      region: asText(usage['inference_geo']),
+    },
+    parts: readParts(usage, draft.tokens),
+    webSearches: asCount(asObject(usage['server_tool_use'])?.['web_search_requests']) ?? 0,
+    complete: draft.complete,
+  };
+}
+
+function startDraft(message: Json, complete: boolean): Draft {
+  const usage = asObject(message['usage']) ?? {};
+  return {
+    id: asText(message['id']),
+    model: asText(message['model']),
+    usage,
+    tokens: readTokens(usage, noTokens),
+    complete,
+    beheaded: false,
+  };
+}
+
+/** Laying null over a number would forget it: members that say nothing are left out. */
+function withoutNulls(usage: Json): Json {
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value != null));
+}
+
+/** Usage of the Anthropic Messages API: streams, bodies and results of message batches. */
+export function createAnthropicFold(): UsageFold {
+  const finished: ResponseUsage[] = [];
+  let current: Draft | undefined;
+  let refused = false;
+  const endStream = (): void => {
+    if (current !== undefined) finished.push(toResponse(current));
+    current = undefined;
+  };
+  const body = (answer: Json): void => {
+    const message = asObject(asObject(answer['result'])?.['message']) ?? answer;
+    // An error and a batch result that expired or was cancelled carry no usage and are not billed.
+    if (asObject(message['usage']) === undefined) {
+      refused ||= answer['type'] === 'error' || asObject(answer['result']) !== undefined;
+      return;
+    }
+    finished.push(toResponse(startDraft(message, true)));
+  };
+  return {
+    event: (event) => {
+      if (event['type'] === 'message_start') {
+        endStream();
+        current = startDraft(asObject(event['message']) ?? {}, false);
+        return;
+      }
+      if (event['type'] === 'error') refused ||= current === undefined;
+      if (event['type'] === 'message_delta') {
+        // Without its beginning a stream still tells its output; what the beginning held is missing for good.
+        current ??= { ...startDraft({}, false), beheaded: true };
+        const usage = asObject(event['usage']) ?? {};
+        current = {
+          ...current,
+          usage: { ...current.usage, ...withoutNulls(usage) },
+          tokens: readTokens(usage, current.tokens),
+        };
+      }
+      if (event['type'] === 'message_stop' && current !== undefined) {
+        current = { ...current, complete: !current.beheaded };
+        endStream();
+      }
+    },
+    done: endStream,
+    endStream,
+    body,
+    refused: () => refused,
+    responses: () => deduplicate(current === undefined ? finished : [...finished, toResponse(current)]),
+  };
+}
