@@ -9,6 +9,7 @@ import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
 import { createLocalLogin, nobody } from './adapters/local-login.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
 import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
+import { createAuditReader } from './adapters/postgres/audit-reader.ts';
 import { createDatabase } from './adapters/postgres/database.ts';
 import { createEventLog } from './adapters/postgres/event-log.ts';
 import { migrate } from './adapters/postgres/migrations.ts';
@@ -18,6 +19,8 @@ import { createRedisLiveEvents } from './adapters/redis/live-events.ts';
 import { createReservations } from './adapters/redis/reservation.ts';
 import { createObjectStore } from './adapters/s3/object-store.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
+import { createPositionWatch } from './application/events/position-watch.ts';
+import { createSegments } from './application/events/segments.ts';
 import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
 import { createGapWatch } from './application/recovery/credit-downtime.ts';
 import { ensureProject, localProject } from './application/projects/project.ts';
@@ -135,6 +138,9 @@ async function build(
   parts.defer(() => objects.close());
   await objects.prepare();
 
+  const watch = createPositionWatch({ database, log });
+  parts.defer(() => watch.close());
+
   // Agent servers
   const servers = createAgentServerClient({
     certificate,
@@ -157,6 +163,10 @@ async function build(
     reservations,
     queue,
     objects,
+    segments: createSegments({ objects, clock, log }),
+    watch,
+    auditReader: createAuditReader(database),
+    settleUsage: () => Promise.resolve(),
     self: certificate.uri,
     models: { models: ['scripted-1'], defaultModel: config.LEMNISCATE_MODEL ?? 'scripted-1' },
     maxLosses: config.LEMNISCATE_MAX_LOSSES,

@@ -3,8 +3,26 @@ import type { Logger } from 'pino';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import type { Authenticator } from '../application/identity.ts';
 import type { HeartbeatDeps } from '../application/servers/take-heartbeat.ts';
+import type { IngestDeps } from '../application/events/ingest-batch.ts';
+import type { FollowDeps } from '../application/events/follow-session.ts';
+import type { PermitDeps } from '../application/permits/request-permit.ts';
+import type { ApprovalDeps } from '../application/approvals/decide-approval.ts';
+import type { ResultDeps } from '../application/results/accept-result.ts';
+import type { UploadDeps } from '../application/uploads/announce-upload.ts';
+import type { PatchDeps } from '../application/review/read-patch.ts';
+import type { ReviewDeps } from '../application/review/decide-diff.ts';
 import { createApp } from './app.ts';
 import type { App, ListenerTls } from './app.ts';
+import { registerApprovalRoutes } from './approvals-routes.ts';
+import { registerAuditRoutes } from './audit-routes.ts';
+import type { AuditRouteDeps } from './audit-routes.ts';
+import { registerDiffRoutes } from './diffs-routes.ts';
+import { registerEventIngestRoutes, registerEventStreamRoutes } from './events-routes.ts';
+import { registerLogRoutes } from './log-routes.ts';
+import { registerPermitRoutes } from './permits-routes.ts';
+import { registerResultRoutes } from './results-routes.ts';
+import { registerToolCallRoutes } from './tool-calls-routes.ts';
+import { registerAttemptUploadRoutes, registerUploadRoutes } from './uploads-routes.ts';
 import { registerHealthRoutes } from './health-routes.ts';
 import type { HealthDeps } from './health-routes.ts';
 import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
@@ -34,9 +52,15 @@ export interface Listener {
 
 export type PublicDeps = FrameDeps &
   SessionRouteDeps &
-  ServerRouteDeps & { readonly authenticator: Authenticator; readonly ready: HealthDeps['parts'] };
+  ServerRouteDeps &
+  FollowDeps &
+  ApprovalDeps &
+  UploadDeps &
+  PatchDeps &
+  ReviewDeps &
+  AuditRouteDeps & { readonly authenticator: Authenticator; readonly ready: HealthDeps['parts'] };
 
-export type InternalDeps = FrameDeps & HeartbeatDeps;
+export type InternalDeps = FrameDeps & HeartbeatDeps & IngestDeps & PermitDeps & ResultDeps & UploadDeps;
 
 export interface ListenerAddress<Certificate> {
   readonly host: string;
@@ -61,7 +85,14 @@ export async function servePublic(
   requirePerson(app, deps.authenticator);
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
   registerSessionRoutes(app, deps);
+  registerEventStreamRoutes(app, deps);
+  registerLogRoutes(app, deps);
+  registerToolCallRoutes(app, deps);
+  registerApprovalRoutes(app, deps);
+  registerUploadRoutes(app, deps);
+  registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
+  registerAuditRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_PORT');
 }
 
@@ -79,6 +110,10 @@ export async function serveInternal(
   });
   requireAgentServer(app);
   registerHeartbeatRoutes(app, deps);
+  registerEventIngestRoutes(app, deps);
+  registerPermitRoutes(app, deps);
+  registerResultRoutes(app, deps);
+  registerAttemptUploadRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_INTERNAL_PORT');
 }
 
