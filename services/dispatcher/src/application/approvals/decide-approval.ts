@@ -2,7 +2,7 @@ import type { DecideApproval } from '@lemniscate/shared/api/session.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
-import { waitedMs } from '../budgets/waited-time.ts';
+import { readWaitedMs } from '../budgets/read-waited.ts';
 import { harmlessText } from '../events/harmless.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
@@ -162,10 +162,6 @@ async function settleApproval(
 
 /** The session's waiting time anew from all its approvals, so that overlapping waits count once. */
 async function recountWaiting(tx: Transaction, sessionId: string): Promise<void> {
-  const waits = await tx.query<{ from: string; to: string | null; now: string }>(
-    `SELECT created_at AS "from", coalesce(decided_at, now()) AS "to", now() AS now FROM approvals WHERE session_id = $1`,
-    [sessionId],
-  );
-  const now = waits[0]?.now ?? new Date(0).toISOString();
-  await tx.query('UPDATE sessions SET waited_ms = $2 WHERE id = $1', [sessionId, waitedMs(waits, now)]);
+  const waited = await readWaitedMs(tx, sessionId);
+  await tx.query('UPDATE sessions SET waited_ms = $2 WHERE id = $1', [sessionId, waited]);
 }

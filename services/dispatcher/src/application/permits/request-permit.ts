@@ -3,6 +3,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
 import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
+import { readWaitedMs } from '../budgets/read-waited.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -76,7 +77,7 @@ async function decide(
   claim: AttemptClaim,
   proposal: Proposal,
 ): Promise<{ answer: PermitAnswer; asked: boolean }> {
-  const [session, [known]] = await Promise.all([
+  const [locked, [known], waited] = await Promise.all([
     lockLiveAttempt(tx, claim),
     // Sent with the lock and run after it, so it sees what whoever held the lock has written.
     tx.query<KnownCall>(
@@ -89,7 +90,9 @@ async function decide(
        WHERE s.id = $1`,
       [claim.sessionId, claim.attempt, proposal.callId, proposal.argumentsDigest],
     ),
+    readWaitedMs(tx, claim.sessionId),
   ]);
+  const session = { ...locked, waited_ms: waited };
   const approval = known?.approval ?? null;
   const proposedBefore = known?.arguments_digest ?? null;
   if (proposedBefore !== null && proposedBefore !== proposal.argumentsDigest)

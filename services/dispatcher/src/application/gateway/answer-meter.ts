@@ -1,0 +1,69 @@
+import { StringDecoder } from 'node:string_decoder';
+import { createUsageMeter } from '@lemniscate/shared/model/usage-meter.ts';
+import type { ResponseUsage } from '@lemniscate/shared/model/usage.ts';
+
+/** Reads the usage out of an answer's bytes on their way past; never changes or holds them. */
+export interface AnswerMeter {
+  push(bytes: Uint8Array): void;
+  /** The answer is over, by its end or by a cut. Complete only when the provider itself said so. */
+  end(): { readonly responses: readonly ResponseUsage[]; readonly complete: boolean };
+}
+
+/** A JSON answer longer than this is relayed and not metered as whole. Bytes. */
+const maxJsonBytes = 32 * 1024 * 1024;
+
+/** A meter for an answer of the Anthropic Messages form. */
+export function createAnswerMeter(contentType: string): AnswerMeter {
+  return contentType.startsWith('text/event-stream') ? createStreamMeter() : createJsonMeter();
+}
+
+function createStreamMeter(): AnswerMeter {
+  const meter = createUsageMeter('anthropic-messages');
+  // Chunks are cut anywhere, also inside a character.
+  const decoder = new StringDecoder('utf8');
+  return {
+    push: (bytes) =>
+      meter.stream(decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))),
+    end: () => {
+      meter.endStream();
+      return summarise(meter.responses());
+    },
+  };
+}
+
+function createJsonMeter(): AnswerMeter {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  return {
+    push: (bytes) => {
+      length += bytes.byteLength;
+      if (length <= maxJsonBytes) chunks.push(bytes);
+      else chunks.length = 0;
+    },
+    end: () => {
+      const meter = createUsageMeter('anthropic-messages');
+      const body = parse(Buffer.concat(chunks).toString('utf8'));
+      if (body !== null) meter.body(body);
+      return summarise(meter.responses());
+    },
+  };
+}
+
+function summarise(responses: readonly ResponseUsage[]): {
+  responses: readonly ResponseUsage[];
+  complete: boolean;
+} {
+  return { responses, complete: responses.length > 0 && responses.every((response) => response.complete) };
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : null;
+  } catch {
+    // A cut answer: nothing can be read from half a JSON document.
+    return null;
+  }
+}

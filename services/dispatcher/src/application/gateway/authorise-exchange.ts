@@ -1,0 +1,60 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { staleAttempt } from '../events/live-attempt.ts';
+import type { AttemptClaim } from '../events/live-attempt.ts';
+import type { Transaction } from '../ports/transaction.ts';
+
+/** A model exchange whose caller is known: the server by its certificate, the attempt by its relay token. */
+export interface AuthorisedCaller {
+  readonly claim: AttemptClaim;
+  /** The only model that the token is good for. */
+  readonly model: string;
+}
+
+interface TokenRow extends Record<string, unknown> {
+  readonly session_id: string;
+  readonly attempt: number;
+  readonly relay_token_hash: string;
+  readonly live: boolean;
+  readonly model: string;
+}
+
+/**
+ * Finds the attempt that a relay token belongs to. Only attempts of the server that the certificate names are looked
+ * at, so a token that leaked is worth nothing elsewhere; their hashes are compared in constant time.
+ * @throws CodedError `unauthenticated`; `attempt_stale` when the token was good once
+ */
+export async function authoriseExchange(
+  database: Transaction,
+  serverId: string,
+  token: string,
+): Promise<AuthorisedCaller> {
+  // A minute's worth of ended attempts: a server that lags behind must hear "stale", not "no login".
+  const rows = await database.query<TokenRow>(
+    `SELECT a.session_id, a.attempt, a.relay_token_hash, s.model,
+       a.state = 'live' AND s.attempt = a.attempt AND s.state IN ('starting', 'running') AS live
+     FROM attempts a JOIN sessions s ON s.id = a.session_id
+     WHERE a.server_id = $1 AND a.state = 'live'
+     UNION ALL
+     SELECT a.session_id, a.attempt, a.relay_token_hash, s.model, false
+     FROM attempts a JOIN sessions s ON s.id = a.session_id
+     WHERE a.server_id = $1 AND a.relay_token_hash = $2 AND a.state <> 'live'`,
+    [serverId, hashOf(token).toString('hex')],
+  );
+  const hash = hashOf(token);
+  const row = rows.find((candidate) => isEqual(candidate.relay_token_hash, hash));
+  if (row === undefined)
+    throw new CodedError('unauthenticated', 'The relay token is not one of an attempt on this server.');
+  const claim = { sessionId: row.session_id, attempt: row.attempt, serverId };
+  if (!row.live) throw staleAttempt(claim);
+  return { claim, model: row.model };
+}
+
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+function isEqual(storedHex: string, hash: Buffer): boolean {
+  const stored = Buffer.from(storedHex, 'hex');
+  return stored.byteLength === hash.byteLength && timingSafeEqual(stored, hash);
+}

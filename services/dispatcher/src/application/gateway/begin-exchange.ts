@@ -1,0 +1,118 @@
+import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import { readWaitedMs } from '../budgets/read-waited.ts';
+import { exhaustedActions, exhaustedTime } from '../budgets/session-budget.ts';
+import type { ExhaustedBudget } from '../budgets/session-budget.ts';
+import { lockLiveAttempt } from '../events/live-attempt.ts';
+import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
+import type { Database } from '../ports/transaction.ts';
+import { hasReached, readTotals, totalTokens } from './usage-totals.ts';
+import type { UsageTotals } from './usage-totals.ts';
+import { worstCaseCost } from './worst-case.ts';
+import type { PlannedExchange } from './worst-case.ts';
+
+export interface BeginDeps {
+  readonly database: Database;
+  readonly newId: NewId;
+  readonly priceBook: PriceBook;
+}
+
+/** Exchanges that one attempt may have open; a runtime needs one, a CLI a few. */
+const maxOpen = 8;
+
+/**
+ * Writes the `begun` row with the worst case reserved, before the provider hears of anything: an exchange that nobody
+ * settles is seen and not free. Budgets are asked first; one that is used up is recorded as the session's stop.
+ * @returns the id of the usage row
+ * @throws CodedError `attempt_stale`, `budget_exhausted` (its detail `reason` is the reason of the end), `unavailable`
+ */
+export async function beginExchange(
+  deps: BeginDeps,
+  claim: AttemptClaim,
+  planned: PlannedExchange,
+): Promise<string> {
+  const id = deps.newId('usage');
+  const reserved = worstCaseCost(planned, deps.priceBook);
+  const outcome = await deps.database.transaction(async (tx): Promise<ExhaustedBudget | null> => {
+    const [locked, totals, waited] = await Promise.all([
+      lockLiveAttempt(tx, claim),
+      readTotals(tx, claim.sessionId),
+      readWaitedMs(tx, claim.sessionId),
+    ]);
+    const exhausted = exhaustedBudget({ ...locked, waited_ms: waited }, totals, reserved);
+    if (exhausted !== null) {
+      await tx.query('UPDATE sessions SET stop_reason = coalesce(stop_reason, $2) WHERE id = $1', [
+        claim.sessionId,
+        exhausted.reason,
+      ]);
+      return exhausted;
+    }
+    if (totals.open >= maxOpen)
+      throw new CodedError(
+        'unavailable',
+        `Session ${claim.sessionId} has ${totals.open} model exchanges open; one has to end first.`,
+      );
+    await tx.query(
+      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book)
+       VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7)`,
+      [id, claim.sessionId, claim.attempt, planned.provider, planned.model, reserved, deps.priceBook.version],
+    );
+    return null;
+  });
+  if (outcome === null) return id;
+  throw new CodedError('budget_exhausted', `${outcome.message} (${outcome.reason})`, {
+    session: claim.sessionId,
+    reason: outcome.reason,
+  });
+}
+
+/** Budgets before a model exchange. What is not finally known counts with its worst case. */
+function exhaustedBudget(
+  session: LiveAttempt,
+  totals: UsageTotals,
+  reserved: string | null,
+): ExhaustedBudget | null {
+  if (session.stop_reason !== null)
+    return {
+      reason: session.stop_reason as ExhaustedBudget['reason'],
+      message: 'The session is being stopped.',
+    };
+  const { budgets } = session.policy;
+  return (
+    exhaustedTime(budgets, session) ??
+    exhaustedActions(budgets, session) ??
+    exhaustedTokens(budgets, totals) ??
+    exhaustedCost(budgets, totals, reserved)
+  );
+}
+
+function exhaustedTokens(budgets: Policy['budgets'], totals: UsageTotals): ExhaustedBudget | null {
+  if (budgets.maxTokens === undefined || totalTokens(totals) < budgets.maxTokens) return null;
+  return {
+    reason: 'budget_tokens',
+    message: `The session has used up its ${budgets.maxTokens} tokens. Raise budgets.maxTokens in the policy.`,
+  };
+}
+
+function exhaustedCost(
+  budgets: Policy['budgets'],
+  totals: UsageTotals,
+  reserved: string | null,
+): ExhaustedBudget | null {
+  const { maxCostUsd } = budgets;
+  if (maxCostUsd === undefined) return null;
+  // A budget of money cannot be kept for a model without a price: it fails closed.
+  if (reserved === null || !totals.priced)
+    return {
+      reason: 'budget_cost',
+      message:
+        'The policy bounds the cost, but the model has no price. Add the price or remove budgets.maxCostUsd.',
+    };
+  if (!hasReached(totals, maxCostUsd)) return null;
+  return {
+    reason: 'budget_cost',
+    message: `The session has used up its ${maxCostUsd} US dollars. Raise budgets.maxCostUsd in the policy.`,
+  };
+}

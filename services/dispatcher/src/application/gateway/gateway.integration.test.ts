@@ -1,0 +1,422 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { after, before, test } from 'node:test';
+import { pino } from 'pino';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
+import { reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { createApp } from '../../http/app.ts';
+import type { App } from '../../http/app.ts';
+import { registerGatewayRoutes } from '../../http/gateway-routes.ts';
+import type { GatewayDeps } from '../../http/gateway-routes.ts';
+import { requireAgentServer } from '../../http/identity.ts';
+import { createTestAuthority } from '../../testing/certificates.ts';
+import type { TestAuthority } from '../../testing/certificates.ts';
+import { createTestRecord } from '../../testing/traffic/record.ts';
+import type { TestRecord } from '../../testing/traffic/record.ts';
+import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
+import type { TestSessionOptions } from '../../testing/traffic/session.ts';
+import { logPage } from '../events/log-page.ts';
+import type { AttemptClaim } from '../events/live-attempt.ts';
+import type { ModelProvider, ModelRequest } from '../ports/model-provider.ts';
+import { endSession } from '../sessions/end-session.ts';
+import { createOpenExchanges } from './open-exchanges.ts';
+import { reapExchanges, settleAttempt } from './reap-exchanges.ts';
+
+const model = 'scripted-1';
+const event = (data: object & { type: string }): string =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+const start = (id: string): string =>
+  event({
+    type: 'message_start',
+    message: { id, model, usage: { input_tokens: 100, output_tokens: 1, cache_read_input_tokens: 40 } },
+  } as never);
+const delta = event({ type: 'message_delta', usage: { output_tokens: 20 } } as never);
+const stop = event({ type: 'message_stop' });
+const answer = (id: string): string[] => [start(id), event({ type: 'ping' }), delta, stop];
+
+/** A provider that answers as the test says, one function an exchange. */
+type Play = (asked: ModelRequest) => AsyncIterable<string> | Iterable<string>;
+let play: Play = () => [];
+let status = 200;
+const aborted: unknown[] = [];
+const provider: ModelProvider = {
+  name: 'scripted',
+  wire: 'anthropic-messages',
+  send: async (asked) => {
+    asked.signal.addEventListener('abort', () => aborted.push(asked.body['metadata']));
+    const played = play(asked);
+    return {
+      status,
+      headers: { 'content-type': status === 200 ? 'text/event-stream' : 'application/json' },
+      body: (async function* () {
+        for await (const text of played) yield Buffer.from(text);
+      })(),
+    };
+  },
+};
+
+let record: TestRecord;
+let app: App;
+let port = 0;
+let deps: GatewayDeps;
+let authority: TestAuthority;
+let servers: Record<'a' | 'b', { ca: string; cert: string; key: string }>;
+before(async () => {
+  record = await createTestRecord();
+  deps = {
+    ...record,
+    priceBook: readPinnedPriceBook(),
+    open: createOpenExchanges(),
+    idleMs: 400,
+    exchangeMs: 60_000,
+    providerOf: (name) => (name === model ? provider : undefined),
+    checkRequest: (body) =>
+      Object.hasOwn(body as object, 'mcp_servers') ? { field: 'mcp_servers', reason: 'not passed on' } : null,
+  };
+  authority = await createTestAuthority();
+  const own = await identity('dispatcher/d');
+  servers = { a: await identity('agent-server/server-a'), b: await identity('agent-server/server-b') };
+  app = await createApp({
+    title: 'gateway',
+    logger: pino({ level: 'silent' }),
+    newId: record.newId,
+    bodyLimit: 1024,
+    tls: { ...own, clientCertificates: true },
+  });
+  requireAgentServer(app);
+  registerGatewayRoutes(app, deps);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  port = (app.server.address() as { port: number }).port;
+});
+after(async () => {
+  await app.close();
+  await authority.remove();
+  await record.close();
+});
+
+/** A certificate and what is needed to trust the others'. */
+async function identity(name: string): Promise<{ ca: string; cert: string; key: string }> {
+  const files = await authority.issue(`spiffe://lemniscate/${name}`);
+  const read = (file: string): Promise<string> => readFile(file, 'utf8');
+  return { ca: await read(authority.ca), cert: await read(files.cert), key: await read(files.key) };
+}
+
+let tokens = 0;
+async function openSession(
+  options: TestSessionOptions = {},
+): Promise<{ claim: AttemptClaim; token: string }> {
+  tokens += 1;
+  const token = `relay-token-${tokens}`;
+  const relayTokenHash = createHash('sha256').update(token).digest('hex');
+  return { claim: await openTestSession(record, { ...options, model, relayTokenHash }), token };
+}
+
+async function ask(token: string, more: object = {}, server: 'a' | 'b' = 'a'): Promise<IncomingMessage> {
+  const body = JSON.stringify({ model, max_tokens: 1000, messages: [], stream: true, ...more });
+  const sent = request({
+    host: '127.0.0.1',
+    port,
+    path: '/model/anthropic/v1/messages?beta=true',
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': token },
+    agent: false,
+    ...servers[server],
+  });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return response;
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function errorOf(
+  response: IncomingMessage,
+): Promise<{ status: number; type: string; message: string }> {
+  const body = JSON.parse(await textOf(response)) as {
+    type: string;
+    error: { type: string; message: string };
+  };
+  assert.equal(body.type, 'error');
+  return { status: response.statusCode ?? 0, type: body.error.type, message: body.error.message };
+}
+
+interface UsageRow extends Record<string, unknown> {
+  readonly state: string;
+  readonly complete: boolean | null;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly cost_usd: string | null;
+}
+async function usageOf(claim: AttemptClaim): Promise<UsageRow[]> {
+  return record.database.query<UsageRow>(
+    `SELECT state, complete, input_tokens, output_tokens, cache_read_tokens, trim_scale(cost_usd)::text AS cost_usd
+     FROM usage WHERE session_id = $1 ORDER BY begun_at`,
+    [claim.sessionId],
+  );
+}
+/** The settled rows, once the relay has written them. */
+async function settledUsage(claim: AttemptClaim): Promise<UsageRow[]> {
+  await deps.open.settled(claim, 5_000);
+  return usageOf(claim);
+}
+
+test('an answer is relayed byte for byte, counted, priced, audited and told', async () => {
+  const { claim, token } = await openSession();
+  let begun: UsageRow[] = [];
+  play = async function* () {
+    begun = await usageOf(claim);
+    // Cut in the middle of an event and of a character.
+    const bytes = [...answer('msg_1'), event({ type: 'note', text: 'é' } as never)].join('');
+    yield bytes.slice(0, 57);
+    yield bytes.slice(57);
+  };
+  const response = await ask(token);
+  assert.equal(
+    await textOf(response),
+    [...answer('msg_1'), event({ type: 'note', text: 'é' } as never)].join(''),
+  );
+  assert.deepEqual(
+    begun.map((row) => row.state),
+    ['begun'],
+  );
+  // 100 × 1 + 20 × 5 + 40 × 0.1 dollars for a million tokens
+  assert.deepEqual(await settledUsage(claim), [
+    {
+      state: 'settled',
+      complete: true,
+      input_tokens: 100,
+      output_tokens: 20,
+      cache_read_tokens: 40,
+      cost_usd: '0.000204',
+    },
+  ]);
+  const { events } = await logPage(record, claim.sessionId, { after: 0 }, 10);
+  assert.deepEqual(events.at(-1)?.event, {
+    type: 'usage',
+    model,
+    inputTokens: 100,
+    outputTokens: 20,
+    cacheReadTokens: 40,
+    cacheWriteTokens: 0,
+    totalCostUsd: '0.000204',
+    priced: true,
+  });
+  const entry = (await chainEntries(record, sessionChain(claim.sessionId))).at(-1);
+  assert.equal(entry?.type, 'model.exchanged');
+  assert.deepEqual([entry.body['outputTokens'], entry.body['costUsd']], [20, '0.000204']);
+});
+
+test('an answer without streaming is counted from its body', async () => {
+  const { claim, token } = await openSession();
+  const body = JSON.stringify({
+    type: 'message',
+    id: 'msg_json',
+    model,
+    usage: { input_tokens: 7, output_tokens: 3 },
+  });
+  const json: ModelProvider = {
+    ...provider,
+    send: async () => ({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: (async function* () {
+        yield Buffer.from(body.slice(0, 20));
+        yield Buffer.from(body.slice(20));
+      })(),
+    }),
+  };
+  const before = deps.providerOf;
+  Object.assign(deps, { providerOf: () => json });
+  try {
+    assert.equal(await textOf(await ask(token, { stream: false })), body);
+  } finally {
+    Object.assign(deps, { providerOf: before });
+  }
+  const [row] = await settledUsage(claim);
+  assert.deepEqual([row?.input_tokens, row?.output_tokens, row?.complete], [7, 3, true]);
+});
+
+test('a wrong token, a foreign server, a stale attempt and another model are refused in the provider’s shape', async () => {
+  const { claim, token } = await openSession();
+  assert.equal((await errorOf(await ask('wrong'))).status, 401);
+  const foreign = await errorOf(await ask(token, {}, 'b'));
+  assert.deepEqual([foreign.status, foreign.type], [401, 'authentication_error']);
+  assert.equal((await errorOf(await ask(token, { model: 'claude-opus-4-6' }))).type, 'permission_error');
+  assert.equal((await errorOf(await ask(token, { mcp_servers: [] }))).type, 'invalid_request_error');
+  assert.equal((await errorOf(await ask(token, { max_tokens: 'many' }))).status, 400);
+  await record.database.query(`UPDATE attempts SET state = 'lost' WHERE session_id = $1`, [claim.sessionId]);
+  assert.equal((await errorOf(await ask(token))).status, 409);
+  assert.deepEqual(await usageOf(claim), []);
+});
+
+test('a refusal of the provider is passed on and costs nothing', async () => {
+  const { claim, token } = await openSession();
+  status = 529;
+  play = () => ['{"type":"error","error":{"type":"overloaded_error","message":"busy"}}'];
+  try {
+    assert.deepEqual(await errorOf(await ask(token)), {
+      status: 529,
+      type: 'overloaded_error',
+      message: 'busy',
+    });
+  } finally {
+    status = 200;
+  }
+  const [row] = await settledUsage(claim);
+  assert.deepEqual([row?.state, row?.cost_usd], ['settled', '0']);
+});
+
+test('a provider that cannot be reached is an error in its own shape, and the row is cut', async () => {
+  const { claim, token } = await openSession();
+  play = () => {
+    throw new CodedError('provider_failed', 'no route');
+  };
+  assert.deepEqual(await errorOf(await ask(token)), { status: 502, type: 'api_error', message: 'no route' });
+  const [row] = await settledUsage(claim);
+  assert.deepEqual([row?.state, row?.complete], ['cut', false]);
+});
+
+test('an answer that breaks off is cut for the client too and keeps what was seen as a lower bound', async () => {
+  const { claim, token } = await openSession();
+  play = async function* () {
+    yield start('msg_broken');
+    throw new Error('reset');
+  };
+  await assert.rejects(textOf(await ask(token)));
+  const [row] = await settledUsage(claim);
+  assert.deepEqual(
+    [row?.state, row?.complete, row?.input_tokens, row?.output_tokens],
+    ['cut', false, 100, 1],
+  );
+  assert.ok(Number(row?.cost_usd) > 0);
+});
+
+test('a provider that falls silent is cut after its time', async () => {
+  const { claim, token } = await openSession();
+  play = async function* ({ signal }) {
+    yield start('msg_silent');
+    await once(signal, 'abort');
+    throw signal.reason;
+  };
+  await assert.rejects(textOf(await ask(token)));
+  const [row] = await settledUsage(claim);
+  assert.deepEqual([row?.state, row?.input_tokens], ['cut', 100]);
+});
+
+test('a client that leaves aborts the provider and the row is settled as cut', async () => {
+  const { claim, token } = await openSession();
+  play = async function* ({ signal }) {
+    yield start('msg_left');
+    await once(signal, 'abort');
+    throw signal.reason;
+  };
+  const response = await ask(token, { metadata: { user_id: 'leaver' } });
+  await once(response, 'data');
+  response.destroy();
+  const [row] = await settledUsage(claim);
+  assert.deepEqual([row?.state, row?.complete, row?.input_tokens], ['cut', false, 100]);
+  assert.ok(aborted.some((metadata) => JSON.stringify(metadata) === '{"user_id":"leaver"}'));
+});
+
+test('a client that reads slowly holds the provider up', async () => {
+  const { token } = await openSession();
+  let produced = 0;
+  play = function* () {
+    yield start('msg_slow');
+    for (; produced < 400; produced += 1) yield `: ${'x'.repeat(100_000)}\n\n`;
+    yield stop;
+  };
+  const response = await ask(token);
+  response.pause();
+  // Everything that can flow without the reader has flowed once two looks see the same.
+  let seen = -1;
+  while (seen !== produced) {
+    seen = produced;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.ok(produced < 300, `${produced} of 400 chunks were taken without a reader`);
+  assert.ok((await textOf(response)).endsWith(stop));
+});
+
+test('budgets of tokens, cost and time are asked before the provider, end with 402 and stop the session', async () => {
+  play = () => answer('msg_budget');
+  for (const [budgets, reason] of [
+    [{ maxTokens: 100 }, 'budget_tokens'],
+    [{ maxCostUsd: '0.0001' }, 'budget_cost'],
+  ] as const) {
+    const { claim, token } = await openSession({ policy: { budgets } });
+    play = () => answer(`msg_${reason}`);
+    await textOf(await ask(token));
+    await settledUsage(claim);
+    const refused = await errorOf(await ask(token));
+    assert.deepEqual([refused.status, refused.type], [402, 'billing_error']);
+    assert.match(refused.message, new RegExp(reason));
+    const [row] = await record.database.query('SELECT stop_reason FROM sessions WHERE id = $1', [
+      claim.sessionId,
+    ]);
+    assert.equal(row?.['stop_reason'], reason);
+  }
+});
+
+test('the same response told twice is kept twice under different rows', async () => {
+  const { claim, token } = await openSession();
+  play = () => answer('msg_twice');
+  await textOf(await ask(token));
+  await settledUsage(claim);
+  await textOf(await ask(token));
+  const rows = await settledUsage(claim);
+  assert.deepEqual(
+    rows.map((row) => row.state),
+    ['settled', 'settled'],
+  );
+});
+
+test('what nobody settles is cut: at the result at once, else by the reaper; later knowledge still counts', async () => {
+  const { claim } = await openSession();
+  const insert = (id: string): Promise<unknown> =>
+    record.database.query(
+      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, begun_at)
+       VALUES ($1, $2, 1, 'scripted', $3, 'begun', 1, now() - interval '1 hour')`,
+      [id, claim.sessionId, model],
+    );
+  await insert('use_old');
+  assert.equal(await reapExchanges(deps), 1);
+  assert.equal(await reapExchanges(deps), 0);
+  await insert('use_at_result');
+  await settleAttempt(deps, claim);
+  assert.deepEqual(
+    (await usageOf(claim)).map((row) => [row.state, row.complete]),
+    [
+      ['cut', false],
+      ['cut', false],
+    ],
+  );
+});
+
+test('an exchange of a session that was stopped meanwhile stands in the review chain', async () => {
+  const { claim, token } = await openSession();
+  play = async function* () {
+    yield start('msg_stopped');
+    await record.database.transaction((tx) =>
+      endSession(record, tx, { sessionId: claim.sessionId, reason: 'stopped', message: 'stopped' }),
+    );
+    yield delta + stop;
+  };
+  await textOf(await ask(token));
+  const [row] = await settledUsage(claim);
+  assert.equal(row?.state, 'settled');
+  const own = await chainEntries(record, sessionChain(claim.sessionId));
+  assert.equal(own.at(-1)?.type, 'chain.closed');
+  const late = (await chainEntries(record, reviewChain('local'))).at(-1);
+  assert.deepEqual([late?.type, late?.body['session']], ['model.exchanged', claim.sessionId]);
+});

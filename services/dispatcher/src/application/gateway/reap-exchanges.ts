@@ -1,0 +1,77 @@
+import type { Log } from '../ports/log.ts';
+import type { AttemptClaim } from '../events/live-attempt.ts';
+import type { OpenExchanges } from './open-exchanges.ts';
+import { settleExchange } from './settle-exchange.ts';
+import type { SettleDeps } from './settle-exchange.ts';
+
+export interface ReapExchangesDeps extends SettleDeps {
+  readonly open: OpenExchanges;
+  readonly log: Log;
+}
+
+/** Longest that an exchange may be open; the relay itself ends it before. Minutes. */
+const maxMinutes = 31;
+/** What a dead attempt left open is given so long to be settled by the process that relays it. Seconds. */
+const deadSeconds = 15;
+const atOnce = 100;
+
+interface OpenRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly session_id: string;
+  readonly attempt: number;
+  readonly server_id: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly begun_at: string;
+}
+
+/**
+ * Settles what nobody will settle any more: exchanges of attempts that are over, of a process that died, and those that
+ * are too old. Nothing is known of them, so they are cut with a lower bound of nothing and keep their reservation.
+ * @returns how many were settled
+ */
+export async function reapExchanges(deps: ReapExchangesDeps): Promise<number> {
+  const rows = await deps.database.query<OpenRow>(
+    `SELECT u.id, u.session_id, u.attempt, a.server_id, u.provider, u.model, u.begun_at
+     FROM usage u JOIN attempts a ON a.session_id = u.session_id AND a.attempt = u.attempt
+     WHERE u.state = 'begun' AND (u.begun_at < now() - make_interval(mins => $1)
+       OR (a.state <> 'live' AND coalesce(a.ended_at, u.begun_at) < now() - make_interval(secs => $2)))
+     ORDER BY u.begun_at LIMIT $3`,
+    [maxMinutes, deadSeconds, atOnce],
+  );
+  return cutAll(deps, rows);
+}
+
+/** How long a result waits for exchanges that are just being settled. Milliseconds. */
+const settleMs = 3_000;
+
+/** Makes the usage of an attempt final: waits a moment for what is being settled here and cuts the rest. */
+export async function settleAttempt(deps: ReapExchangesDeps, claim: AttemptClaim): Promise<void> {
+  await deps.open.settled(claim, settleMs);
+  const rows = await deps.database.query<OpenRow>(
+    `SELECT id, session_id, attempt, $3::text AS server_id, provider, model, begun_at
+     FROM usage WHERE session_id = $1 AND attempt = $2 AND state = 'begun'`,
+    [claim.sessionId, claim.attempt, claim.serverId],
+  );
+  await cutAll(deps, rows);
+}
+
+async function cutAll(deps: ReapExchangesDeps, rows: readonly OpenRow[]): Promise<number> {
+  let settled = 0;
+  for (const row of rows) {
+    const claim = { sessionId: row.session_id, attempt: row.attempt, serverId: row.server_id };
+    const cut = await settleExchange(deps, {
+      usageId: row.id,
+      claim,
+      provider: row.provider,
+      model: row.model,
+      at: Date.parse(row.begun_at),
+      responses: [],
+      complete: false,
+    });
+    if (cut) settled += 1;
+    if (cut)
+      deps.log.warn({ usage: row.id, session: row.session_id }, 'an exchange that nobody settled was cut');
+  }
+  return settled;
+}

@@ -1,0 +1,119 @@
+import { reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import { costOfCall } from '@lemniscate/shared/model/cost.ts';
+import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
+import { addTokens, tokensOf } from '@lemniscate/shared/model/usage.ts';
+import type { ResponseUsage, TokenBuckets } from '@lemniscate/shared/model/usage.ts';
+import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
+import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
+import type { AttemptClaim } from '../events/live-attempt.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { lockSession } from '../sessions/session-row.ts';
+import { readTotals, usageEvent } from './usage-totals.ts';
+
+export interface SettleDeps {
+  readonly database: Database;
+  readonly audit: AuditLog;
+  readonly events: EventLog;
+  readonly priceBook: PriceBook;
+  readonly clock: Clock;
+}
+
+/** An exchange that is over. */
+export interface EndedExchange {
+  readonly usageId: string;
+  readonly claim: AttemptClaim;
+  readonly provider: string;
+  readonly model: string;
+  /** When it began, in milliseconds of the epoch: prices are dated. */
+  readonly at: number;
+  readonly responses: readonly ResponseUsage[];
+  /** Whether the answer was whole; otherwise every number is a lower bound. */
+  readonly complete: boolean;
+}
+
+/**
+ * Settles an exchange: tokens, cost, audit entry and the session's totals, in one transaction. Settling twice changes
+ * nothing, except that knowledge replaces the reaper's ignorance.
+ * @returns whether this call settled it
+ */
+export async function settleExchange(deps: SettleDeps, ended: EndedExchange): Promise<boolean> {
+  const announced = await deps.database.transaction((tx) => settle(deps, tx, ended));
+  if (announced) deps.events.announce(ended.claim.sessionId);
+  return announced;
+}
+
+async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): Promise<boolean> {
+  const { claim } = ended;
+  const tokens = addTokens(...ended.responses.map(tokensOf));
+  const cost = costOfCall(
+    ended.responses,
+    { provider: ended.provider, model: ended.model, at: ended.at, batch: false },
+    deps.priceBook,
+  );
+  const costUsd = cost === null ? null : cost.toFixed();
+  const [session, settled] = await Promise.all([
+    lockSession(tx, claim.sessionId),
+    writeUsage(tx, ended, tokens, costUsd),
+  ]);
+  if (!settled) return false;
+  const totals = await readTotals(tx, claim.sessionId);
+  const closed = sessionHasEnded(session.state);
+  if (!closed)
+    await deps.events.append(tx, claim.sessionId, claim.attempt, [usageEvent(ended.model, totals)]);
+  // The chain of a session that was stopped meanwhile is closed: its last exchange stands in the review chain.
+  await deps.audit.append(tx, closed ? reviewChain(session.project_id) : sessionChain(claim.sessionId), [
+    {
+      type: 'model.exchanged',
+      subject: serviceUri('agent-server', claim.serverId),
+      attempt: claim.attempt,
+      server: claim.serverId,
+      body: {
+        ...(closed ? { session: claim.sessionId } : {}),
+        usage: ended.usageId,
+        provider: ended.provider,
+        model: ended.model,
+        inputTokens: tokens.inputTokens,
+        outputTokens: tokens.outputTokens,
+        cacheReadTokens: tokens.cacheReadTokens,
+        cacheWriteTokens: tokens.cacheWriteTokens,
+        costUsd,
+        complete: ended.complete,
+      },
+    },
+  ]);
+  return true;
+}
+
+async function writeUsage(
+  tx: Transaction,
+  ended: EndedExchange,
+  tokens: TokenBuckets,
+  costUsd: string | null,
+): Promise<boolean> {
+  const [response] = ended.responses;
+  const rows = await tx.query(
+    `UPDATE usage SET state = $2, complete = $3, input_tokens = $4, output_tokens = $5, cache_read_tokens = $6,
+       cache_write_tokens = $7, cache_write_1h_tokens = $8, cost_usd = $9, served_tier = $10, settled_at = now(),
+       -- A provider that names the same response twice is told apart by the row, not by the name.
+       response_id = CASE WHEN EXISTS (SELECT FROM usage o WHERE o.provider = usage.provider AND o.response_id = $11
+         AND o.id <> usage.id) THEN NULL ELSE $11 END
+     WHERE id = $1 AND (state = 'begun' OR (state = 'cut' AND $3)) RETURNING 1`,
+    [
+      ended.usageId,
+      ended.complete ? 'settled' : 'cut',
+      ended.complete,
+      tokens.inputTokens,
+      tokens.outputTokens,
+      tokens.cacheReadTokens,
+      tokens.cacheWriteTokens,
+      tokens.cacheWrite1hTokens,
+      costUsd,
+      response?.tier.serviceTier ?? null,
+      response?.responseId ?? null,
+    ],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,59 @@
+import { Decimal } from '@lemniscate/shared/model/decimal.ts';
+import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import type { Transaction } from '../ports/transaction.ts';
+
+/** What a session has used and may still use, from its usage rows. */
+export interface UsageTotals extends Record<string, unknown> {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly cache_write_tokens: number;
+  /** Known cost, decimal text. */
+  readonly cost_usd: string;
+  /** Known cost, and the reservation of whatever is not finally known. */
+  readonly held_usd: string;
+  readonly priced: boolean;
+  readonly open: number;
+}
+
+/** Sums a session's usage. Sent before the first await. */
+export async function readTotals(tx: Transaction, sessionId: string): Promise<UsageTotals> {
+  const [row] = await tx.query<UsageTotals>(
+    `SELECT coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
+       coalesce(sum(output_tokens), 0)::bigint AS output_tokens,
+       coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
+       coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
+       trim_scale(coalesce(sum(cost_usd), 0))::text AS cost_usd,
+       trim_scale(coalesce(sum(CASE WHEN complete THEN cost_usd
+         ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0))::text AS held_usd,
+       coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE state <> 'begun'), true) AS priced,
+       count(*) FILTER (WHERE state = 'begun')::int AS open
+     FROM usage WHERE session_id = $1`,
+    [sessionId],
+  );
+  if (row === undefined) throw new Error('an aggregate always has a row');
+  return row;
+}
+
+/** All tokens, for the budget of tokens. */
+export function totalTokens(totals: UsageTotals): number {
+  return totals.input_tokens + totals.output_tokens + totals.cache_read_tokens + totals.cache_write_tokens;
+}
+
+/** Whether what is held has reached a bound of money. */
+export function hasReached(totals: UsageTotals, maxCostUsd: string): boolean {
+  return new Decimal(totals.held_usd).gte(maxCostUsd);
+}
+
+export function usageEvent(model: string, totals: UsageTotals): DispatcherEvent {
+  return {
+    type: 'usage',
+    model,
+    inputTokens: totals.input_tokens,
+    outputTokens: totals.output_tokens,
+    cacheReadTokens: totals.cache_read_tokens,
+    cacheWriteTokens: totals.cache_write_tokens,
+    totalCostUsd: totals.cost_usd,
+    priced: totals.priced,
+  };
+}

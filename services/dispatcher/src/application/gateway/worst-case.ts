@@ -1,0 +1,42 @@
+import { Decimal } from '@lemniscate/shared/model/decimal.ts';
+import { costOfResponse } from '@lemniscate/shared/model/cost.ts';
+import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
+import { noTokens } from '@lemniscate/shared/model/usage.ts';
+
+/** What is known of an exchange before it begins. */
+export interface PlannedExchange {
+  readonly provider: string;
+  readonly model: string;
+  /** Length of the request. A token is at least one byte, so it bounds the prompt. */
+  readonly requestBytes: number;
+  /** `max_tokens` of the request. */
+  readonly maxTokens: number;
+  /** Milliseconds of the epoch. */
+  readonly at: number;
+}
+
+/**
+ * The most that an exchange can cost: every byte a token that is written to the one-hour cache, every permitted token
+ * answered. Null: the model has no price.
+ */
+export function worstCaseCost(planned: PlannedExchange, book: PriceBook): string | null {
+  const tokens = {
+    ...noTokens,
+    cacheWriteTokens: planned.requestBytes,
+    cacheWrite1hTokens: planned.requestBytes,
+    outputTokens: planned.maxTokens,
+  };
+  const cost = costOfResponse(
+    {
+      responseId: null,
+      servedModel: planned.model,
+      tier: { serviceTier: null, speed: null, region: null },
+      parts: [{ model: null, tokens }],
+      webSearches: 0,
+      complete: true,
+    },
+    { provider: planned.provider, model: planned.model, at: planned.at, batch: false },
+    book,
+  );
+  return cost === null ? null : new Decimal(cost).toFixed();
+}

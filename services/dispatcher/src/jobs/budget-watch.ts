@@ -1,0 +1,82 @@
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import type { EventLog } from '../application/ports/event-log.ts';
+import type { Log } from '../application/ports/log.ts';
+import type { Database, Transaction } from '../application/ports/transaction.ts';
+import { endSession } from '../application/sessions/end-session.ts';
+import type { EndSessionDeps } from '../application/sessions/end-session.ts';
+import type { Signals } from '../application/signals.ts';
+import { exhaustedTime } from '../application/budgets/session-budget.ts';
+import type { BudgetUse } from '../application/budgets/session-budget.ts';
+import { readWaitedMs } from '../application/budgets/read-waited.ts';
+
+export interface StopOverdueDeps extends EndSessionDeps {
+  readonly database: Database;
+  readonly events: EventLog;
+  readonly signals: Signals;
+  readonly log: Log;
+}
+
+/** A server that was told to stop has so long to hand in its diff before the session is ended without it. Minutes. */
+const graceMinutes = 5;
+
+interface RunningRow extends BudgetUse, Record<string, unknown> {
+  readonly id: string;
+  readonly policy: Policy;
+  readonly stop_reason: string | null;
+}
+
+const columns = `id, policy, stop_reason, actions_used, commands_used, waited_ms, running_at,
+  clock_timestamp() AS now`;
+
+/**
+ * Looks for sessions whose minutes are used up while nobody asks for anything: a command that runs on, a model that
+ * does not answer. They are told to stop with the next answer to their server; one that does not follow is ended.
+ * @returns how many were stopped or ended
+ */
+export async function stopOverdue(deps: StopOverdueDeps): Promise<number> {
+  const candidates = await deps.database.query<{ id: string }>(
+    `SELECT id FROM sessions WHERE state = 'running'
+       AND running_at < now() - make_interval(mins => (policy -> 'budgets' ->> 'maxMinutes')::int)`,
+  );
+  let stopped = 0;
+  for (const { id } of candidates) if (await stopIfOverdue(deps, id)) stopped += 1;
+  return stopped;
+}
+
+async function stopIfOverdue(deps: StopOverdueDeps, sessionId: string): Promise<boolean> {
+  const outcome = await deps.database.transaction(async (tx) => {
+    const session = await lockRunning(tx, sessionId);
+    if (session === null) return null;
+    const exhausted = exhaustedTime(session.policy.budgets, session);
+    if (exhausted === null) return null;
+    const patient = {
+      ...session.policy.budgets,
+      maxMinutes: session.policy.budgets.maxMinutes + graceMinutes,
+    };
+    if (exhaustedTime(patient, session) !== null) {
+      await endSession(deps, tx, { sessionId, ...exhausted });
+      return 'ended' as const;
+    }
+    if (session.stop_reason !== null) return null;
+    await tx.query('UPDATE sessions SET stop_reason = $2 WHERE id = $1', [sessionId, exhausted.reason]);
+    return 'told' as const;
+  });
+  if (outcome === null) return false;
+  deps.log.info({ session: sessionId, outcome }, 'a session has used up its minutes');
+  if (outcome !== 'ended') return true;
+  deps.events.announce(sessionId);
+  deps.signals.send('ended', sessionId);
+  deps.signals.send('slotFreed', undefined);
+  return true;
+}
+
+/** The session under its lock, with the wait that is still going on counted. */
+async function lockRunning(tx: Transaction, sessionId: string): Promise<RunningRow | null> {
+  const [[row], waited] = await Promise.all([
+    tx.query<RunningRow>(`SELECT ${columns} FROM sessions WHERE id = $1 AND state = 'running' FOR UPDATE`, [
+      sessionId,
+    ]),
+    readWaitedMs(tx, sessionId),
+  ]);
+  return row === undefined ? null : { ...row, waited_ms: waited };
+}
