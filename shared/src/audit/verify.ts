@@ -20,6 +20,9 @@ export const chainFaults = {
   wrong_count: 'the closing entry counts another number of entries',
   missing_close: 'the chain was never closed',
   tail_cut: 'entries at the end are missing',
+  unreadable: 'the line is no audit entry',
+  missing_chain: 'the whole chain is gone',
+  index_gap: 'entries of the log before it are missing or out of order',
   head_differs: 'the chain ends in another digest than the one that is known',
 } as const;
 export type ChainFaultKind = keyof typeof chainFaults;
@@ -30,6 +33,11 @@ export interface ChainFault {
   readonly seq: number;
   readonly fault: ChainFaultKind;
   readonly message: string;
+}
+
+/** Puts a fault into words. */
+export function chainFault(chain: string, seq: number, fault: ChainFaultKind, more = ''): ChainFault {
+  return { chain, seq, fault, message: `${chain} entry ${seq}: ${chainFaults[fault]}${more}.` };
 }
 
 /** What somebody outside the log knows of a chain's end. */
@@ -62,8 +70,7 @@ export function createChainVerifier(chain: string, expected: ExpectedEnd = {}): 
   let found: ChainFault | null = null;
 
   const stop = (at: number, fault: ChainFaultKind, more = ''): ChainFault => {
-    const message = `${chain} entry ${at}: ${chainFaults[fault]}${more}.`;
-    found = { chain, seq: at, fault, message };
+    found = chainFault(chain, at, fault, more);
     return found;
   };
 

@@ -1,0 +1,202 @@
+import { createReadStream } from 'node:fs';
+import type { Writable } from 'node:stream';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { sinkLineSchema } from '@lemniscate/shared/audit/sink-line.ts';
+import type { SinkLine } from '@lemniscate/shared/audit/sink-line.ts';
+import { chainsPageSchema, entriesPageSchema, fromStored } from '@lemniscate/shared/audit/stored-entry.ts';
+import type { ChainsPage, EntriesPage } from '@lemniscate/shared/audit/stored-entry.ts';
+import { chainFault, createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
+import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts';
+import { createLogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
+import type { ChainEnd } from '@lemniscate/shared/audit/verify-log.ts';
+import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+
+/** What the command touches of its process and of the fleet. */
+export interface AuditVerifyIo {
+  readonly stdout: Writable;
+  setExitCode(code: number): void;
+  /** One answer of the public API, its shape checked. @throws CodedError from the problem document */
+  fetchJson<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.infer<Schema>>;
+}
+
+/** What a walk over the log found; printed by `--json`. */
+export interface AuditVerification {
+  readonly verified: boolean;
+  /** Entries found whole. */
+  readonly entries: number;
+  readonly chains: number;
+  /** The first broken entry of each broken chain, in the order of the walk. */
+  readonly faults: readonly ChainFault[];
+}
+
+interface Options {
+  readonly session?: string;
+  readonly file?: string;
+  readonly anchor?: string;
+  readonly json?: boolean;
+}
+
+/** No entry's line is longer: 64 KiB as base64 and escaped. */
+const longestLine = 1024 * 1024;
+
+const help = `
+Recomputes every digest in this process from the stored bytes; believes nothing that the fleet says about itself.
+Exit code 0: whole. 1: broken, with the first broken entry of each chain.
+
+  lemniscate audit verify                        every chain, over the API
+  lemniscate audit verify --session s_…          one session
+  lemniscate audit verify --file audit.ndjson    a sink's file, without the fleet
+  lemniscate audit verify --anchor audit.ndjson  every chain, held against what the file already has: finds a log
+                                                 that was rebuilt, set back, or lost whole sessions
+`;
+
+/** `lemniscate audit verify`. */
+export function registerAuditVerify(program: Command, io: AuditVerifyIo): void {
+  const audit = program.commands.find((command) => command.name() === 'audit') ?? program.command('audit');
+  audit
+    .description('The audit log.')
+    .command('verify')
+    .description('Walks the audit log and names the first broken entry.')
+    .option('--session <id>', 'only this session’s chain')
+    .option('--file <path>', 'a file that the exporter wrote, instead of the API')
+    .option('--anchor <path>', 'a file that the exporter wrote, to hold the API’s log against')
+    .option('--json', 'one JSON object')
+    .addHelpText('after', help)
+    .action(async (options: Options) => {
+      const result = await verifyAudit(options, io);
+      io.stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : describe(result));
+      io.setExitCode(result.verified ? 0 : 1);
+    });
+}
+
+async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVerification> {
+  if (options.file !== undefined && (options.session !== undefined || options.anchor !== undefined))
+    throw new CodedError(
+      'request_invalid',
+      '--file works without the fleet; leave out --session and --anchor.',
+    );
+  if (options.file !== undefined) return (await walkFile(options.file)).result;
+  const anchors = options.anchor === undefined ? null : await walkFile(options.anchor);
+  // an anchor that is broken itself proves nothing
+  if (anchors !== null && !anchors.result.verified) return anchors.result;
+  const ends = anchors?.ends ?? new Map<string, ChainEnd>();
+  if (options.session === undefined) return walkAll(io, ends);
+  const chain = sessionChain(options.session);
+  return gather([await walkChain(io, chain, ends.get(chain))]);
+}
+
+interface Walked {
+  readonly entries: number;
+  readonly fault: ChainFault | null;
+}
+
+async function walkAll(
+  io: AuditVerifyIo,
+  anchors: ReadonlyMap<string, ChainEnd>,
+): Promise<AuditVerification> {
+  const walked: Walked[] = [];
+  const missing = new Set(anchors.keys());
+  let after: string | null = '';
+  while (after !== null) {
+    const path = `/v1/audit/chains?after=${encodeURIComponent(after)}&limit=1000`;
+    const page: ChainsPage = await io.fetchJson(path, chainsPageSchema);
+    for (const { chain } of page.chains) {
+      missing.delete(chain);
+      walked.push(await walkChain(io, chain, anchors.get(chain)));
+    }
+    after = page.nextAfter;
+  }
+  for (const chain of missing) walked.push({ entries: 0, fault: chainFault(chain, 1, 'missing_chain') });
+  return gather(walked);
+}
+
+async function walkChain(io: AuditVerifyIo, chain: string, anchor?: ChainEnd): Promise<Walked> {
+  const verifier = createChainVerifier(chain, anchor === undefined ? {} : { head: headOf(anchor) });
+  let expected: ExpectedEnd = {};
+  let after: number | null = 0;
+  while (after !== null) {
+    const path: string = `/v1/audit/chains/${encodeURIComponent(chain)}/entries?after=${after}&limit=1000`;
+    const page: EntriesPage | null = await io.fetchJson(path, entriesPageSchema).catch((error: unknown) => {
+      if (anchor !== undefined && isCodedError(error, 'not_found')) return null;
+      throw error;
+    });
+    if (page === null) return { entries: 0, fault: chainFault(chain, 1, 'missing_chain') };
+    const broken = page.entries
+      .map((entry) => verifier.push(fromStored(entry)))
+      .some((fault) => fault !== null);
+    expected = { head: headOf(page.head), closed: page.head.closed };
+    after = broken ? null : page.nextAfter;
+  }
+  // first against the anchor, then against what the chain's own row says
+  return { fault: verifier.finish() ?? verifier.finish(expected), entries: verifier.count() };
+}
+
+const headOf = ({ seq, digest }: ChainEnd): NonNullable<ExpectedEnd['head']> => ({
+  seq,
+  digest: Buffer.from(digest, 'hex'),
+});
+
+function gather(walked: readonly Walked[]): AuditVerification {
+  const faults = walked.flatMap(({ fault }) => fault ?? []);
+  const entries = walked.reduce((sum, { entries }) => sum + entries, 0);
+  return { verified: faults.length === 0, entries, chains: walked.length, faults };
+}
+
+/**
+ * Walks a sink's file. A last line without its line feed is an export in progress and is not looked at.
+ * @throws CodedError `not_found`
+ */
+async function walkFile(
+  path: string,
+): Promise<{ result: AuditVerification; ends: ReadonlyMap<string, ChainEnd> }> {
+  const verifier = createLogVerifier();
+  let fault: ChainFault | null = null;
+  let number = 0;
+  for await (const line of wholeLines(path)) {
+    number += 1;
+    const parsed = parseLine(line);
+    // such a line names no chain, so the file and the line's number stand in
+    fault = parsed === null ? chainFault(path, number, 'unreadable') : verifier.push(parsed);
+    if (fault !== null) break;
+  }
+  const ends = verifier.ends();
+  const faults = fault === null ? [] : [fault];
+  return {
+    result: { verified: fault === null, entries: verifier.entries(), chains: ends.size, faults },
+    ends,
+  };
+}
+
+async function* wholeLines(path: string): AsyncGenerator<string> {
+  let rest = '';
+  try {
+    for await (const chunk of createReadStream(path, 'utf8')) {
+      const lines = (rest + String(chunk)).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+      if (rest.length > longestLine) yield rest;
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CodedError('not_found', `The file ${path} cannot be read (${why}).`, { path }, error);
+  }
+}
+
+function parseLine(line: string): SinkLine | null {
+  try {
+    const parsed = sinkLineSchema.safeParse(JSON.parse(line));
+    return parsed.success ? parsed.data : null;
+  } catch {
+    // no JSON: the caller names file and line
+    return null;
+  }
+}
+
+function describe(result: AuditVerification): string {
+  const broken = result.faults.map(({ message }) => `BROKEN ${makeVisibleLine(message)}\n`).join('');
+  const extent = `${result.entries} entries in ${result.chains} ${result.chains === 1 ? 'chain' : 'chains'}`;
+  return result.verified ? `verified: ${extent}\n` : `${broken}not verified: ${extent} are whole\n`;
+}

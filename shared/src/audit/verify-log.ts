@@ -1,0 +1,65 @@
+import { canonicalBytes } from './canonical.ts';
+import { sameBytes } from './digest.ts';
+import { dedupId } from './sink-line.ts';
+import type { SinkLine } from './sink-line.ts';
+import { fromStored } from './stored-entry.ts';
+import { chainFault, createChainVerifier } from './verify.ts';
+import type { ChainFault, ChainFaultKind, ChainVerifier } from './verify.ts';
+
+/** The end of a chain as an export has it: what the database must still agree with. */
+export interface ChainEnd {
+  readonly seq: number;
+  /** Hex. */
+  readonly digest: string;
+}
+
+/** Walks an export of the whole log, in which the chains are interleaved. */
+export interface LogVerifier {
+  push(line: SinkLine): ChainFault | null;
+  entries(): number;
+  /** Every chain met, with its last whole entry. */
+  ends(): ReadonlyMap<string, ChainEnd>;
+}
+
+/**
+ * A verifier of an export from index 0. Memory grows with the number of chains, not of entries. It cannot know of
+ * lines that are missing at the end: compare `ends` with the database, or the database with them.
+ */
+export function createLogVerifier(): LogVerifier {
+  const open = new Map<string, ChainVerifier>();
+  const ends = new Map<string, ChainEnd>();
+  let next = 0;
+  let found: ChainFault | null = null;
+
+  const check = (line: SinkLine): ChainFault | null => {
+    if (line.index !== next)
+      return chainFault(line.chain, line.seq, 'index_gap', ` (index ${line.index}, not ${next})`);
+    const copies = checkCopies(line);
+    if (copies !== null) return chainFault(line.chain, line.seq, copies);
+    const end = ends.get(line.chain);
+    const verifier = open.get(line.chain) ?? (end === undefined ? createChainVerifier(line.chain) : null);
+    if (verifier === null) return chainFault(line.chain, line.seq, 'after_close');
+    const fault = verifier.push(fromStored(line));
+    if (fault !== null) return fault;
+    if (verifier.closed()) open.delete(line.chain);
+    else open.set(line.chain, verifier);
+    ends.set(line.chain, { seq: line.seq, digest: line.digest });
+    next += 1;
+    return null;
+  };
+
+  return {
+    push: (line) => {
+      found ??= check(line);
+      return found;
+    },
+    entries: () => next,
+    ends: () => ends,
+  };
+}
+
+function checkCopies(line: SinkLine): ChainFaultKind | null {
+  if (line.id !== dedupId(line.chain, line.seq)) return 'copies_differ';
+  if (line.entry === null) return null;
+  return sameBytes(canonicalBytes(line.entry), Buffer.from(line.body, 'base64')) ? null : 'copies_differ';
+}
