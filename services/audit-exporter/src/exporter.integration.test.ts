@@ -15,7 +15,7 @@ import { closed, createLogDatabase, executed, noDatabase, opened } from './testi
 import type { LogDatabase } from './testing/database.ts';
 import { freePort, startExporterProcess, until } from './testing/exporter-process.ts';
 import type { ExporterProcess } from './testing/exporter-process.ts';
-import { readSinkFile } from './testing/read-sink-file.ts';
+import { countLines, readSinkFile } from './testing/read-sink-file.ts';
 
 let database: LogDatabase;
 let folder: string;
@@ -73,7 +73,7 @@ async function assertWhole(file: string): Promise<void> {
 }
 
 const shipped = (file: string, size: number): Promise<void> =>
-  until(`${size} entries in ${file}`, async () => (await readSinkFile(file)).length >= size);
+  until(`${size} entries in ${file}`, async () => (await countLines(file)) >= size);
 
 /** Appends entries in chunks over several sessions at once. */
 async function appendMany(prefix: string, entries: number): Promise<void> {
@@ -92,7 +92,7 @@ async function appendMany(prefix: string, entries: number): Promise<void> {
 test(
   'kill -9 again and again while 5,000 entries are appended loses and doubles nothing',
   { skip: noDatabase },
-  async () => {
+  async (t) => {
     const file = join(folder, 'killed.ndjson');
     const appending = { done: false };
     const appended = appendMany('s_killed', 5_000).finally(() => {
@@ -101,15 +101,16 @@ test(
     let kills = 0;
     let tornBefore = 0;
     while (!appending.done || kills < 8) {
-      const before = (await readSinkFile(file)).length;
+      const before = await countLines(file);
       const exporter = start(file);
       // it must have shipped something, or all the kills would fall into its start
-      await until('progress', async () => appending.done || (await readSinkFile(file)).length > before);
+      await until('progress', async () => appending.done || (await countLines(file)) > before);
       assert.equal(await end(exporter, 'SIGKILL'), 'SIGKILL');
       kills += 1;
       tornBefore = before;
     }
     await appended;
+    t.diagnostic(`${kills} kills`);
     assert.ok(kills >= 8 && tornBefore > 0);
     const last = start(file);
     await shipped(file, await logSize());

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Client } from 'pg';
+import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { resumeSink, shipBatch } from '../../application/ship-to-sink.ts';
+import { createLogDatabase, executed, noDatabase, opened } from '../../testing/database.ts';
+import type { LogDatabase } from '../../testing/database.ts';
+import { createLogStore } from './log-store.ts';
+
+let database: LogDatabase;
+if (noDatabase === false) {
+  before(async () => {
+    database = await createLogDatabase();
+  });
+  after(() => database.drop());
+}
+
+/** A store on the exporter's rights, but without its lock. */
+const createStore = () =>
+  createLogStore(async <Row>(text: string, values: readonly unknown[] = []) => {
+    const client = await database.owner.connect();
+    try {
+      await client.query('SET ROLE lemniscate_exporter');
+      return (await client.query(text, [...values])).rows as Row[];
+    } finally {
+      await client.query('RESET ROLE');
+      client.release();
+    }
+  });
+
+async function order(): Promise<{ index: number; chain: string; seq: number }[]> {
+  const { rows } = await database.owner.query<{ index: string; chain: string; seq: string }>(
+    'SELECT * FROM audit_log ORDER BY index',
+  );
+  return rows.map(({ index, chain, seq }) => ({ index: Number(index), chain, seq: Number(seq) }));
+}
+
+test('what commits late gets its index late, and none is skipped', { skip: noDatabase }, async () => {
+  const store = createStore();
+  const late = new Client({ connectionString: database.url });
+  await late.connect();
+  const [entry] = extendChain(unopened(sessionChain('s_late')), [opened], new Date().toISOString()).entries;
+  assert.ok(entry !== undefined);
+  await late.query('BEGIN');
+  await late.query('INSERT INTO audit_entries VALUES ($1, $2, $3, $4, $5, $6, $7)', [
+    entry.chain,
+    entry.seq,
+    entry.prev,
+    entry.digest,
+    entry.body,
+    entry.type,
+    entry.at,
+  ]);
+  await database.append(sessionChain('s_early'), [opened, executed(1)]);
+  assert.equal(await store.order(100), 2);
+  assert.equal(await store.order(100), 0);
+  await late.query('COMMIT');
+  await late.end();
+  assert.equal(await store.order(100), 1);
+  assert.deepEqual(await order(), [
+    { index: 0, chain: 'session:s_early', seq: 1 },
+    { index: 1, chain: 'session:s_early', seq: 2 },
+    { index: 2, chain: 'session:s_late', seq: 1 },
+  ]);
+});
+
+test(
+  'batches that cut through a chain keep its order, and exporters without a lock give no index twice',
+  { skip: noDatabase },
+  async () => {
+    const stores = Array.from({ length: 4 }, createStore);
+    const sessions = Array.from({ length: 10 }, (_, number) => sessionChain(`s_cut_${number}`));
+    await Promise.all(
+      sessions.map(async (chain) => {
+        await database.append(chain, [opened, executed(1), executed(2), executed(3), executed(4)]);
+        for (let call = 5; call < 15; call += 1) await database.append(chain, [executed(call)]);
+      }),
+    );
+    // the loser of a race meets the primary key, and would come again
+    const racing = async (store: (typeof stores)[number]): Promise<void> => {
+      for (let idle = 0; idle < 3;)
+        idle =
+          (await store
+            .order(7)
+            .catch((error: { code: string }) => assert.equal(error.code, '23505') ?? 1)) === 0
+            ? idle + 1
+            : 0;
+    };
+    await Promise.all(stores.map(racing));
+    const log = await order();
+    assert.equal(log.length, 3 + 10 * 15);
+    for (const [place, { index }] of log.entries()) assert.equal(index, place);
+    for (const chain of sessions)
+      assert.deepEqual(
+        log.filter((entry) => entry.chain === chain).map(({ seq }) => seq),
+        Array.from({ length: 15 }, (_, place) => place + 1),
+      );
+  },
+);
+
+test(
+  'pages are bounded in entries and bytes, and a cursor moves forward only',
+  { skip: noDatabase },
+  async () => {
+    const store = createStore();
+    assert.equal((await store.read(0, 5, 1e9)).length, 5);
+    assert.equal((await store.read(0, 100, 1)).length, 1);
+    assert.equal((await store.read(150, 100, 1e9)).length, 3);
+    assert.deepEqual(await store.read(1_000, 100, 1e9), []);
+    assert.equal(await store.cursor('test:one'), 0);
+    await store.advance('test:one', 12);
+    await store.advance('test:one', 7);
+    assert.equal(await store.cursor('test:one'), 12);
+  },
+);
+
+test(
+  'an entry that is gone from the database stops the shipping and is named',
+  { skip: noDatabase },
+  async () => {
+    const store = createStore();
+    const delivered: number[] = [];
+    const sink = {
+      name: 'test:gone',
+      open: async () => null,
+      deliver: async (batch: readonly { index: number }[]) =>
+        void delivered.push(...batch.map(({ index }) => index)),
+      close: async () => undefined,
+    };
+    await database.owner.query('ALTER TABLE audit_entries DISABLE TRIGGER append_only');
+    await database.owner.query(
+      'DELETE FROM audit_entries WHERE (chain, seq) = (SELECT chain, seq FROM audit_log WHERE index = 5)',
+    );
+    await database.owner.query('ALTER TABLE audit_entries ENABLE ALWAYS TRIGGER append_only');
+    const from = await resumeSink(store, sink);
+    await assert.rejects(shipBatch(store, sink, from), { code: 'audit_chain_broken', details: { index: 5 } });
+    assert.deepEqual(delivered, []);
+  },
+);
+
+test('the exporter’s rights do not reach the entries', { skip: noDatabase }, async () => {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query('SET ROLE lemniscate_exporter');
+  for (const statement of [
+    `INSERT INTO audit_entries VALUES ('x', 1, '', sha256(''), '', 'x', now())`,
+    `UPDATE audit_entries SET body = ''`,
+    'DELETE FROM audit_entries',
+    'UPDATE audit_log SET seq = 1',
+    'DELETE FROM audit_log',
+    'UPDATE audit_chains SET closed = true',
+    'SELECT * FROM audit_keys',
+    'SELECT * FROM sessions',
+  ])
+    await assert.rejects(client.query(statement), { code: '42501' }, statement);
+  await client.end();
+});
