@@ -6,7 +6,12 @@ import { policySchema } from '@lemniscate/shared/policy/policy.ts';
 import type { PolicyInput } from '@lemniscate/shared/policy/policy.ts';
 import { checkOrder } from './check-order.ts';
 
-const offer = { models: ['scripted-1', 'big-1'], defaultModel: 'scripted-1' };
+const served = ['scripted-1', 'big-1'];
+const offer = {
+  serves: (model: string) => served.includes(model),
+  examples: served,
+  defaultModel: 'scripted-1',
+};
 const check = (request: object, policy: PolicyInput = {}) =>
   checkOrder(
     createSessionSchema.parse({
@@ -30,6 +35,13 @@ describe('the names in a request', () => {
       () => check({ model: 'scripted-1' }, { models: ['big-1'] }),
       (error) => isCodedError(error, 'model_unknown') && error.message.includes('big-1'),
     );
+  });
+
+  test('a model that nobody serves is refused, also when the policy names it', () => {
+    const unknown = (error: unknown): boolean => isCodedError(error, 'model_unknown');
+    assert.throws(() => check({ model: 'gone-1' }), unknown);
+    assert.throws(() => check({ model: 'gone-1' }, { models: ['gone-1'] }), unknown);
+    assert.throws(() => check({}, { models: ['gone-1'] }), unknown);
   });
 
   test('execution follows the policy, the surface and the pin', () => {
