@@ -126,6 +126,23 @@ const forgeries: [name: string, entries: readonly ChainedEntry[], expected: Expe
     { seq: 5, fault: 'head_differs' },
   ],
   [
+    'the chain rebuilt and grown past a known place',
+    forge(whole.entries, 3, say('done', 'errored'), 'all'),
+    known,
+    { seq: 5, fault: 'head_differs' },
+  ],
+  [
+    'an opening turned into something else',
+    forge(
+      whole.entries,
+      1,
+      () => ({ type: 'tool.executed', body: open.entries[1]?.body ?? Buffer.of() }),
+      'all',
+    ),
+    {},
+    { seq: 1, fault: 'missing_open' },
+  ],
+  [
     'bytes that are not canonical',
     forge(whole.entries, 3, say('{', '{ '), 'all'),
     {},

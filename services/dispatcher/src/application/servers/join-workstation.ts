@@ -1,6 +1,8 @@
+import { fleetChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import type { Person } from '../identity.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { IssueCertificate } from '../ports/certificate-issuer.ts';
 import type { Reservations } from '../ports/reservations.ts';
@@ -10,6 +12,7 @@ import { findServer } from './server-row.ts';
 
 export interface JoinDeps {
   readonly database: Database;
+  readonly audit: AuditLog;
   readonly reservations: Reservations;
   readonly newId: NewId;
   readonly log: Log;
@@ -54,10 +57,15 @@ export async function joinWorkstation(
     publicKeyPem: request.publicKeyPem,
     validForMs: certificateMs,
   });
-  await deps.database.query(
-    'INSERT INTO agent_servers (id, url, pool, capacity, pinned_to) VALUES ($1, $2, $3, $4, $5)',
-    [serverId, url.origin, pinnedPool, request.capacity, person.subject],
-  );
+  await deps.database.transaction(async (tx) => {
+    await tx.query(
+      'INSERT INTO agent_servers (id, url, pool, capacity, pinned_to) VALUES ($1, $2, $3, $4, $5)',
+      [serverId, url.origin, pinnedPool, request.capacity, person.subject],
+    );
+    await deps.audit.append(tx, fleetChain, [
+      { type: 'server.joined', subject: person.subject, server: serverId, body: { pool: pinnedPool } },
+    ]);
+  });
   deps.log.info({ server: serverId, subject: person.subject }, 'a workstation has joined');
   return { serverId, certificatePem };
 }
@@ -79,5 +87,10 @@ export async function leaveWorkstation(deps: JoinDeps, person: Person, serverId:
       { server: serverId },
     );
   await deps.reservations.withdraw(serverId);
-  await deps.database.query('DELETE FROM agent_servers WHERE id = $1', [serverId]);
+  await deps.database.transaction(async (tx) => {
+    await tx.query('DELETE FROM agent_servers WHERE id = $1', [serverId]);
+    await deps.audit.append(tx, fleetChain, [
+      { type: 'server.left', subject: person.subject, server: serverId, body: {} },
+    ]);
+  });
 }

@@ -40,7 +40,7 @@ export async function takeHeartbeat(
   return {
     leases: renewed.map((held) => ({ ...held, leaseMs: deps.leaseMs })),
     stale,
-    commands: await stopCommands(deps.database, stale),
+    commands: await stopCommands(deps.database, status.held),
   };
 }
 
@@ -63,16 +63,16 @@ async function renewLeases(deps: HeartbeatDeps, serverId: string, status: Server
   return rows.map((row) => ({ sessionId: row.session_id, attempt: row.attempt }));
 }
 
-/** Attempts that a person stopped: the server hears why, beside hearing that they are stale. */
-async function stopCommands(tx: Transaction, stale: readonly Held[]): Promise<ServerCommand[]> {
-  if (stale.length === 0) return [];
+/** What the server holds of sessions that have to stop: ended by a person already, or at the end of a budget. */
+async function stopCommands(tx: Transaction, held: readonly Held[]): Promise<ServerCommand[]> {
+  if (held.length === 0) return [];
   const stopped = await tx.query<{ id: string; stop_reason: string }>(
     'SELECT id, stop_reason FROM sessions WHERE id = ANY($1) AND stop_reason IS NOT NULL',
-    [stale.map((held) => held.sessionId)],
+    [held.map((each) => each.sessionId)],
   );
   const reasons = new Map(stopped.map((row) => [row.id, row.stop_reason]));
-  return stale.flatMap((held) => {
-    const reason = reasons.get(held.sessionId);
-    return reason === undefined ? [] : [{ ...held, kind: 'stop' as const, reason }];
+  return held.flatMap((each) => {
+    const reason = reasons.get(each.sessionId);
+    return reason === undefined ? [] : [{ ...each, kind: 'stop' as const, reason }];
   });
 }

@@ -9,9 +9,11 @@ import type { z } from 'zod';
 /** A request as the schema leaves it, every default filled in. */
 export type SessionRequest = z.output<typeof createSessionSchema>;
 
-/** Models that the fleet can reach. */
+/** Models that the fleet can reach. Providers may serve more than anybody has listed. */
 export interface ModelOffer {
-  readonly models: readonly string[];
+  serves(model: string): boolean;
+  /** What a refusal names. */
+  readonly examples: readonly string[];
   readonly defaultModel: string;
 }
 
@@ -34,15 +36,18 @@ const serverOnlySurfaces: readonly string[] = ['api', 'trigger'];
 export function checkOrder(request: SessionRequest, policy: Policy, offer: ModelOffer): CheckedOrder {
   if (request.agent !== undefined) named('agent_unknown', 'agent', request.agent, builtInAgents);
   const runtime = named('runtime_unknown', 'runtime', request.runtime, allowed(runtimes, policy.runtimes));
-  const models = allowed(offer.models, policy.models);
-  const [onlyModel] = models;
-  // The fleet's default steps aside for a policy that does not have it, instead of refusing every request.
-  const fallback = models.includes(offer.defaultModel)
-    ? offer.defaultModel
-    : (onlyModel ?? offer.defaultModel);
-  const model = named('model_unknown', 'model', request.model ?? fallback, models);
+  const model = checkModel(request.model, policy.models, offer);
   checkExecution(request, policy);
   return { model, runtime };
+}
+
+function checkModel(asked: string | undefined, rule: readonly string[] | undefined, offer: ModelOffer): string {
+  const served = rule?.filter((model) => offer.serves(model));
+  // The fleet's default steps aside for a policy that does not have it, instead of refusing every request.
+  const fallback = served === undefined || served.includes(offer.defaultModel) ? offer.defaultModel : served[0];
+  const model = asked ?? fallback;
+  if (model !== undefined && offer.serves(model) && (served?.includes(model) ?? true)) return model;
+  return named('model_unknown', 'model', model ?? 'any', served ?? offer.examples);
 }
 
 function checkExecution(request: SessionRequest, policy: Policy): void {

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { announcedBounds, isLoopback, readDispatcherConfig } from './config.ts';
+
+const needed = {
+  DATABASE_URL: 'postgres://u:hush@db:5432/l',
+  REDIS_URL: 'redis://cache:6379',
+  S3_ENDPOINT: 'http://s3:9000',
+  AWS_ACCESS_KEY_ID: 'id',
+  AWS_SECRET_ACCESS_KEY: 'hush-key',
+  LEMNISCATE_TLS_CA: '/ca.pem',
+  LEMNISCATE_TLS_CERT: '/cert.pem',
+  LEMNISCATE_TLS_KEY: '/key.pem',
+};
+
+describe('the dispatcher’s variables', () => {
+  test('have the agreed defaults', () => {
+    const config = readDispatcherConfig(needed);
+    assert.equal(config.LEMNISCATE_PORT, 7420);
+    assert.equal(config.LEMNISCATE_LEASE_MS, 15_000);
+    assert.deepEqual(config.AGENT_SERVERS, []);
+    assert.deepEqual(announcedBounds(config), []);
+  });
+
+  test('an unreadable one is refused by name, and no secret is in the sentence', () => {
+    const wrong = {
+      LEMNISCATE_PORT: '70000',
+      LEMNISCATE_LEASE_MS: '1e3',
+      LEMNISCATE_MAX_LOSSES: 'two',
+      LEMNISCATE_EXIT_WITH_PARENT: 'yes',
+      REDIS_URL: 'http://x',
+      AGENT_SERVERS: 'https://a:1;pool=Big Pool',
+      LEMNISCATE_SESSION_MAX_ACTIONS: '0',
+    };
+    for (const [name, value] of Object.entries(wrong))
+      assert.throws(
+        () => readDispatcherConfig({ ...needed, [name]: value }),
+        (error) =>
+          isCodedError(error, 'configuration_invalid') &&
+          error.message.includes(name) &&
+          !error.message.includes('hush'),
+        name,
+      );
+  });
+
+  test('the local login stays on loopback', () => {
+    assert.throws(
+      () =>
+        readDispatcherConfig({ ...needed, LEMNISCATE_LOCAL_LOGIN: '/l.json', LEMNISCATE_HOST: '10.0.0.5' }),
+      /LEMNISCATE_LOCAL_LOGIN/,
+    );
+    for (const host of ['127.0.0.1', '127.9.9.9', 'localhost', '::1']) assert.ok(isLoopback(host), host);
+    for (const host of ['0.0.0.0', '::', '128.0.0.1', '127.0.0.1.example.org', ''])
+      assert.ok(!isLoopback(host), host);
+  });
+
+  test('a bound that somebody moved is announced', () => {
+    const config = readDispatcherConfig({ ...needed, LEMNISCATE_SESSION_MAX_MINUTES: '90' });
+    assert.deepEqual(announcedBounds(config), [
+      { name: 'LEMNISCATE_SESSION_MAX_MINUTES', value: 90, usual: 45 },
+    ]);
+  });
+
+  test('secrets redact themselves', () => {
+    const text = JSON.stringify(readDispatcherConfig({ ...needed, ANTHROPIC_API_KEY: 'hush-hush' }));
+    assert.ok(!text.includes('hush-key') && !text.includes('hush-hush'));
+  });
+});
