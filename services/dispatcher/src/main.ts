@@ -168,7 +168,11 @@ async function build(
     auditReader: createAuditReader(database),
     settleUsage: () => Promise.resolve(),
     self: certificate.uri,
-    models: { serves: (model: string) => model === 'scripted-1', examples: ['scripted-1'], defaultModel: 'scripted-1' },
+    models: {
+      serves: (model: string) => model === 'scripted-1',
+      examples: ['scripted-1'],
+      defaultModel: 'scripted-1',
+    },
     maxLosses: config.LEMNISCATE_MAX_LOSSES,
     leaseMs: config.LEMNISCATE_LEASE_MS,
     graceMs: config.LEMNISCATE_GRACE_MS,
