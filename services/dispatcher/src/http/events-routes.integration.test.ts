@@ -21,15 +21,15 @@ import { registerToolCallRoutes } from './tool-calls-routes.ts';
 let record: TestRecord;
 let app: TestApp;
 /** Readers that the record's side still knows. */
-let readers = 0;
+const readers = new Set<object>();
 before(async () => {
   record = await createTestRecord();
   const watch = {
     watch: (reader: Parameters<typeof record.watch.watch>[0]) => {
-      readers += 1;
+      readers.add(reader);
       const stop = record.watch.watch(reader);
       return () => {
-        readers -= 1;
+        readers.delete(reader);
         stop();
       };
     },
@@ -115,7 +115,7 @@ test('a stream has ids, events, and an end of its own; it resumes after the last
     resumed.map((message) => message.id ?? message.event),
     ['4', 'end'],
   );
-  assert.equal(readers, 0);
+  assert.equal(readers.size, 0);
 });
 
 test('an unknown session and an unreadable id are problems, not streams', async () => {
@@ -133,10 +133,10 @@ test('readers that vanish in whatever way leave nothing behind', async () => {
     Array.from({ length: 5 }, () => get(`/v1/sessions/${claim.sessionId}/events`)),
   );
   for (const response of open) await once(response, 'data');
-  assert.equal(readers, 5);
+  assert.equal(readers.size, 5);
   for (const response of open) response.destroy();
-  for (let seq = 2; readers > 0; seq += 1) await say(claim, seq);
-  assert.equal(readers, 0);
+  for (let seq = 2; readers.size > 0; seq += 1) await say(claim, seq);
+  assert.equal(readers.size, 0);
 });
 
 test('a slow reader of a fast session gets everything once it reads, and the server holds little', async () => {
