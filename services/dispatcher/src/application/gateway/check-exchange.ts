@@ -1,19 +1,13 @@
 import { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { checkAnthropicRequest } from '@lemniscate/shared/model/gateway-request.ts';
 import type { ModelProvider } from '../ports/model-provider.ts';
 import type { AuthorisedCaller } from './authorise-exchange.ts';
 import type { CheckedExchange } from './relay-exchange.ts';
 
-/** The allow-list of a provider's requests. Null: it may pass. */
-export type CheckRequest = (
-  body: unknown,
-  betaHeader: string | undefined,
-) => { readonly field: string; readonly reason: string } | null;
-
 export interface CheckDeps {
   /** The provider that serves a model; undefined when none does. */
   readonly providerOf: (model: string) => ModelProvider | undefined;
-  readonly checkRequest: CheckRequest;
 }
 
 // What the gateway itself needs of a request; everything else is the allow-list's.
@@ -37,13 +31,11 @@ export function checkExchange(
 ): CheckedExchange {
   const body = parseBody(bytes);
   const beta = textOf(headers['anthropic-beta']);
-  const refusal = deps.checkRequest(body, beta);
-  if (refusal !== null)
-    throw new CodedError(
-      'request_refused_by_gateway',
-      `The gateway does not pass on ${refusal.field}: ${refusal.reason}`,
-      { field: refusal.field },
-    );
+  const checked = checkAnthropicRequest(body, beta);
+  if (!checked.ok)
+    throw new CodedError('request_refused_by_gateway', `${checked.field}: ${checked.reason}`, {
+      field: checked.field,
+    });
   const needed = neededSchema.safeParse(body);
   if (!needed.success) throw new CodedError('request_invalid', z.prettifyError(needed.error));
   const { model, max_tokens: maxTokens } = needed.data;

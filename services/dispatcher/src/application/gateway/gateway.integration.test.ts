@@ -75,8 +75,6 @@ before(async () => {
     idleMs: 400,
     exchangeMs: 60_000,
     providerOf: (name) => (name === model ? provider : undefined),
-    checkRequest: (body) =>
-      Object.hasOwn(body as object, 'mcp_servers') ? { field: 'mcp_servers', reason: 'not passed on' } : null,
   };
   authority = await createTestAuthority();
   const own = await identity('dispatcher/d');
@@ -117,7 +115,7 @@ async function openSession(
 }
 
 async function ask(token: string, more: object = {}, server: 'a' | 'b' = 'a'): Promise<IncomingMessage> {
-  const body = JSON.stringify({ model, max_tokens: 1000, messages: [], stream: true, ...more });
+  const body = JSON.stringify({ model, max_tokens: 1000, messages: [{ role: 'user', content: 'go on' }], stream: true, ...more });
   const sent = request({
     host: '127.0.0.1',
     port,
