@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { registerAuditVerify } from './commands/audit-verify.ts';
+import { connectFleet } from './commands/context.ts';
 import { registerDiff } from './commands/diff.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
@@ -19,6 +21,10 @@ export function createProgram(io: CommandIo): Command {
     });
   for (const register of [registerRun, registerDiff, registerSessions, registerApprovals])
     register(program, io);
+  registerAuditVerify(program, {
+    ...io,
+    fetchJson: async (path, schema) => (await connectFleet(io)).json(path, schema),
+  });
   for (const command of program.commands) command.exitOverride().showHelpAfterError();
   return program;
 }

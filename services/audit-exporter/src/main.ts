@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   const health =
     config.LEMNISCATE_EXPORTER_PORT === 0
       ? null
-      : await serveHealth(exporter, config.LEMNISCATE_EXPORTER_PORT);
+      : await serveHealth(exporter.status, config.LEMNISCATE_EXPORTER_PORT);
 
   let stopping = false;
   const stop = (why: string): void => {

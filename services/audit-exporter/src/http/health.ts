@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { Export } from '../jobs/export.ts';
+import type { ExportStatus } from '../application/export-status.ts';
 import { errorFields } from '../log.ts';
 
 /**
@@ -9,16 +9,16 @@ import { errorFields } from '../log.ts';
  * leads or stands by, and no sink of its own is failing.
  * @throws CodedError `port_in_use`
  */
-export async function serveHealth(exporter: Pick<Export, 'status'>, port: number): Promise<Server> {
+export async function serveHealth(status: () => Promise<ExportStatus>, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     const answer = (status: number, body: unknown): void => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
     };
     if (request.url !== '/healthz' && request.url !== '/readyz') return answer(404, { error: 'not found' });
-    exporter.status().then(
-      (status) => {
-        const ready = status.role !== 'disconnected' && status.sinks.every(({ failure }) => failure === null);
-        answer(request.url === '/healthz' || ready ? 200 : 503, status);
+    status().then(
+      (now) => {
+        const ready = now.role !== 'disconnected' && now.sinks.every(({ failure }) => failure === null);
+        answer(request.url === '/healthz' || ready ? 200 : 503, now);
       },
       (error: unknown) => answer(503, errorFields(error)),
     );

@@ -1,30 +1,11 @@
 import type { BeginTerm, Term } from '../application/ports/term.ts';
 import type { Sink } from '../application/ports/sink.ts';
+import type { ExportStatus, SinkStatus } from '../application/export-status.ts';
 import type { Log } from '../log.ts';
 import { startOrderEntries } from './order-entries.ts';
 import { startShip } from './ship.ts';
 import type { ShipJob } from './ship.ts';
 import { startTerms } from './terms.ts';
-import type { Role } from './terms.ts';
-
-export interface SinkStatus {
-  readonly name: string;
-  /** Entries that have an index and are not proved to be there. */
-  readonly behind: number;
-  /** Age of the oldest of them. */
-  readonly lagSeconds: number;
-  readonly failure: string | null;
-}
-
-export interface ExportStatus {
-  readonly role: Role;
-  /** Entries that have no index yet. */
-  readonly pending: number;
-  /** Entries that have one. */
-  readonly size: number;
-  /** Empty while another exporter leads. */
-  readonly sinks: readonly SinkStatus[];
-}
 
 export interface Export {
   /** @throws where the record does not answer */

@@ -1,10 +1,8 @@
+import type { Role } from '../application/export-status.ts';
 import type { BeginTerm, Term } from '../application/ports/term.ts';
 import { errorFields } from '../log.ts';
 import type { Log } from '../log.ts';
 import { createWakeup } from './wakeup.ts';
-
-/** Any number of exporters may run: one leads, the others stand by. */
-export type Role = 'leading' | 'standby' | 'disconnected';
 
 export interface Terms {
   role(): Role;

@@ -96,7 +96,10 @@ async function append(pool: Pool, chain: string, drafts: readonly AuditDraft[]):
 async function untilUnused(admin: Client, name: string): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (performance.now() < deadline) {
-    const { rowCount } = await admin.query('SELECT FROM pg_stat_activity WHERE datname = $1', [name]);
+    const { rowCount } = await admin.query(
+      `SELECT FROM pg_stat_activity WHERE datname = $1 AND backend_type = 'client backend'`,
+      [name],
+    );
     if (rowCount === 0) return;
   }
 }

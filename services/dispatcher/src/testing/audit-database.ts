@@ -1,18 +1,16 @@
-import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { Client, Pool } from 'pg';
-import type { PoolClient } from 'pg';
+import { Client } from 'pg';
+import { createDatabase } from '../adapters/postgres/database.ts';
+import { migrate } from '../adapters/postgres/migrations.ts';
 import type { Database, Transaction } from '../application/ports/transaction.ts';
-
-/** Where tests find a Postgres of their own; the runner gives it. */
-export const testDatabaseUrl = process.env['LEMNISCATE_TEST_DATABASE_URL'];
+import { createTestDatabase } from './test-database.ts';
 
 /** Reason of a skip where no Postgres is given. */
 export const noDatabase =
-  testDatabaseUrl === undefined ? 'postgres: LEMNISCATE_TEST_DATABASE_URL is not set' : false;
+  process.env['LEMNISCATE_TEST_DATABASE_URL'] === undefined
+    ? 'postgres: LEMNISCATE_TEST_DATABASE_URL is not set'
+    : false;
 
 export interface AuditDatabase {
-  readonly url: string;
   /** As the services work: role lemniscate_app. */
   readonly app: Database;
   /** As the migrating owner, who is a superuser here. */
@@ -22,69 +20,40 @@ export interface AuditDatabase {
 
 /** A database of its own with every migration applied. */
 export async function createAuditDatabase(connections = 10): Promise<AuditDatabase> {
-  const name = `audit_${randomBytes(6).toString('hex')}`;
-  const url = new URL(testDatabaseUrl ?? '');
-  const admin = new Client({ connectionString: url.href });
-  await admin.connect();
-  await admin.query(`CREATE DATABASE ${name}`);
-  url.pathname = `/${name}`;
-  const owner = new Pool({ connectionString: url.href, max: 2 });
-  for (const migration of await upMigrations()) await owner.query(migration);
-  const app = new Pool({
-    connectionString: url.href,
-    max: connections,
-    options: '-c role=lemniscate_app',
+  const { url, drop } = await createTestDatabase();
+  await migrate(url, () => undefined);
+  const owner = new Client({ connectionString: url.href });
+  // dropping the database by force may end it before it has ended itself
+  owner.on('error', () => undefined);
+  await owner.connect();
+  const app = createDatabase({
+    url,
+    connections,
+    statementTimeoutMs: 30_000,
+    onIdleError: () => undefined,
   });
   return {
-    url: url.href,
-    app: { ...transactionOf(app), transaction: (work) => inTransaction(app, work) },
-    owner: transactionOf(owner),
+    app,
+    owner: {
+      query: async <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
+        (await owner.query<Row>(text, [...values])).rows,
+    },
     drop: async () => {
-      await Promise.all([app.end(), owner.end()]);
-      await untilUnused(admin, name);
-      await admin.query(`DROP DATABASE ${name}`);
-      await admin.end();
+      await app.close();
+      await untilAlone(owner);
+      await owner.end();
+      await drop();
     },
   };
 }
 
 /** A closed connection's backend lives on for a moment; ending it by force would raise an error in the closing client. */
-async function untilUnused(admin: Client, name: string): Promise<void> {
+async function untilAlone(client: Client): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (performance.now() < deadline) {
-    const { rowCount } = await admin.query('SELECT FROM pg_stat_activity WHERE datname = $1', [name]);
+    const { rowCount } = await client.query(
+      'SELECT FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()',
+    );
     if (rowCount === 0) return;
-  }
-}
-
-async function upMigrations(): Promise<string[]> {
-  const folder = new URL('../../migrations/', import.meta.url);
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
-  const texts = await Promise.all(files.map((file) => readFile(new URL(file, folder), 'utf8')));
-  return texts.map((text) => text.split('-- Down Migration')[0] ?? '');
-}
-
-function transactionOf(client: Pool | PoolClient): Transaction {
-  return {
-    query: async <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
-      (await client.query<Row>(text, [...values])).rows,
-  };
-}
-
-async function inTransaction<Result>(
-  pool: Pool,
-  work: (tx: Transaction) => Promise<Result>,
-): Promise<Result> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
-    const result = await work(transactionOf(client));
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
-  } finally {
-    client.release();
   }
 }
