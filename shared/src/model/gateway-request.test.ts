@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { refusedRequest, toAnthropicError } from './anthropic-error.ts';
 import { checkAnthropicRequest } from './gateway-request.ts';
-import { CodedError } from '../errors/coded-error.ts';
 
 const plain = { model: 'claude-sonnet-5', max_tokens: 100, messages: [{ role: 'user', content: 'hello' }] };
 const withContent = (block: unknown): unknown => ({
@@ -195,21 +193,4 @@ test('a policy may name exceptions, and only those pass', () => {
   const body = { ...plain, speed: 'fast', tools: [search] };
   assert.deepEqual(checkAnthropicRequest(body, 'fast-mode-2026-02-01', exceptions), { ok: true });
   assert.equal(checkAnthropicRequest({ ...body, container: 'c' }, undefined, exceptions).ok, false);
-});
-
-test('refusals take the form of the provider’s errors', () => {
-  const check = checkAnthropicRequest({ ...plain, container: 'c' }, undefined);
-  assert.ok(!check.ok);
-  assert.deepEqual(toAnthropicError(refusedRequest(check)), {
-    status: 400,
-    body: {
-      type: 'error',
-      error: {
-        type: 'invalid_request_error',
-        message: 'container: container is not passed on by this gateway. (request_refused_by_gateway)',
-      },
-    },
-  });
-  assert.equal(toAnthropicError(new CodedError('budget_exhausted', 'x')).body.error.type, 'billing_error');
-  assert.doesNotMatch(toAnthropicError(new Error('secret')).body.error.message, /secret/);
 });
