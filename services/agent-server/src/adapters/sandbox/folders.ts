@@ -55,7 +55,7 @@ function mountsUnder(path: string): string[] {
     .map((point) =>
       point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8))),
     );
-  return points.filter((point) => point === path || point.startsWith(`${path}/`)).reverse();
+  return points.filter((point) => point === path || point.startsWith(`${path}/`)).toReversed();
 }
 
 /**

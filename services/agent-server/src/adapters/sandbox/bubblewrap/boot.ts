@@ -1,8 +1,8 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Sandbox, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
 import { createSandboxFolder, sandboxFolder } from '../folders.ts';
 import type { Cgroup } from '../kernel/cgroup.ts';
+import { firstAnswer } from '../first-answer.ts';
 import { createLiveSandbox } from '../live-sandbox.ts';
 import { checkProfile } from '../profile.ts';
 import { insidePaths, mainArgv, supervisorTasks } from '../supervisor/prepare.ts';
@@ -13,11 +13,8 @@ import type { Launched } from './launch.ts';
 import { killRemains, markProcess, removeRemains, saveMark } from './leftover.ts';
 import type { Remains } from './leftover.ts';
 import { commandUid, sandboxIdMap, supervisorUid } from './users.ts';
-import { sharedMemoryBytes, wallArguments } from './walls.ts';
+import { wallArguments } from './walls.ts';
 import type { Workplace } from './workplace.ts';
-
-/** 50 boots at once took 1.7 s on two cores; a machine under load may need a multiple. */
-const bootDeadlineMs = 20_000;
 
 /** Who commands are on the host. */
 function commandUserOf(place: Workplace): { uid: number; gid: number } {
@@ -53,7 +50,7 @@ export async function bootSandbox(
   profile: SandboxProfile,
   clock: Clock,
 ): Promise<Sandbox> {
-  checkProfile(profile, sharedMemoryBytes);
+  checkProfile(profile);
   const folder = sandboxFolder(place.sandboxes, id);
   const user = commandUserOf(place);
   let remains: Remains = { id, folder, cgroup: null, init: null };
@@ -99,6 +96,7 @@ function launchSupervisor(
   const walls = wallArguments({
     etcFolder: place.etcFolder,
     tmpBytes: profile.tmpBytes,
+    supervisorFolder: insidePaths.privateFolder,
     mounts: [
       { source: files.node, target: insidePaths.node, readOnly: true },
       { source: files.supervisor, target: insidePaths.supervisor, readOnly: true },
@@ -117,24 +115,6 @@ function launchSupervisor(
       ? { uid: supervisorUid, gid: supervisorUid, uidMap: sandboxIdMap, gidMap: sandboxIdMap }
       : null,
     cgroup,
-  });
-}
-
-/** The first ping, or the reason why none came. */
-async function firstAnswer(wire: Wire, started: Launched): Promise<void> {
-  const gone = started.exited.then(({ code, signal }) => {
-    const words = started.stderr().trim();
-    throw new CodedError(
-      'sandbox_start_failed',
-      `The supervisor ended before it answered (${signal ?? `exit ${code}`})${words === '' ? '' : `: ${words}`}.`,
-    );
-  });
-  gone.catch(() => undefined); // after the first answer nobody waits for it any more
-  await Promise.race([wire.ping(bootDeadlineMs), gone]).catch(async (error: unknown) => {
-    // a wire that broke because the process ended: the exit tells more
-    await Promise.race([gone, new Promise((resolve) => setTimeout(resolve, 200))]);
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CodedError('sandbox_start_failed', `${reason} ${started.stderr().trim()}`.trim(), {}, error);
   });
 }
 

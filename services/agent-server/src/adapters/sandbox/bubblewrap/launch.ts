@@ -60,9 +60,15 @@ export async function launch(options: Launch): Promise<Launched> {
       program,
       [
         ...before,
-        ...['--args', '6', '--info-fd', '3', '--seccomp', '5'],
+        '--args',
+        '6',
+        '--info-fd',
+        '3',
+        '--seccomp',
+        '5',
         ...(identity === null ? [] : ['--unshare-user', '--userns-block-fd', '4']),
-        ...['--', ...options.argv],
+        '--',
+        ...options.argv,
       ],
       {
         cwd: '/',

@@ -5,6 +5,7 @@ import type {
   ThrowawayResult,
   ThrowawayRun,
 } from '../../../application/ports/sandbox-driver.ts';
+import { throwawayEnvironment } from '../command-environment.ts';
 import { sandboxFolder } from '../folders.ts';
 import { collectRun } from '../throwaway-run.ts';
 import { launch } from './launch.ts';
@@ -13,12 +14,6 @@ import type { Remains } from './leftover.ts';
 import { singleIdMap, supervisorUid } from './users.ts';
 import { wallArguments } from './walls.ts';
 import type { Workplace } from './workplace.ts';
-
-const environment: Readonly<Record<string, string>> = {
-  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-  HOME: '/tmp',
-  LANG: 'C.UTF-8',
-};
 
 /**
  * One program behind the same walls, without supervisor and wire: one uid, which is the given host user, and no
@@ -40,12 +35,17 @@ export async function runInThrowaway(
       bwrap: place.bwrap,
       walls: [
         ...wallArguments({ etcFolder: place.etcFolder, tmpBytes, mounts: run.mounts }),
-        ...Object.entries({ ...environment, ...run.env }).flatMap(([name, value]) => [
+        ...Object.entries({ ...throwawayEnvironment, ...run.env }).flatMap(([name, value]) => [
           '--setenv',
           name,
           value,
         ]),
-        ...['--uid', String(run.user.uid), '--gid', String(run.user.gid), '--chdir', run.cwd],
+        '--uid',
+        String(run.user.uid),
+        '--gid',
+        String(run.user.gid),
+        '--chdir',
+        run.cwd,
       ],
       argv: run.argv,
       seccompFile: place.seccompFile,

@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import type { SandboxMount } from '../../../application/ports/sandbox-driver.ts';
+import { sharedMemoryBytes, supervisorFolderBytes } from '../profile.ts';
 
 /** What the walls of one sandbox depend on. Sizes in bytes. */
 export interface Walls {
@@ -7,10 +8,9 @@ export interface Walls {
   readonly etcFolder: string;
   readonly tmpBytes: number;
   readonly mounts: readonly SandboxMount[];
+  /** A small folder that only the sandbox' uid 0 may enter. */
+  readonly supervisorFolder?: string;
 }
-
-/** /dev/shm is charged to the memory bound and outlives a kill, so it stays small. */
-export const sharedMemoryBytes = 16 * 1024 * 1024;
 
 /** /bin, /lib, … are links into /usr on merged hosts and folders on others. */
 function rootEntry(path: string): string[] {
@@ -29,8 +29,10 @@ function rootEntry(path: string): string[] {
  * covers /proc/sys and its kin itself where they could be written.
  */
 export function wallArguments(walls: Walls): string[] {
-  const tmpfs = (path: string, bytes: number): string[] => [
-    ...words`--perms 1777 --size`,
+  const tmpfs = (path: string, bytes: number, mode = '1777'): string[] => [
+    '--perms',
+    mode,
+    '--size',
     String(bytes),
     '--tmpfs',
     path,
@@ -46,6 +48,7 @@ export function wallArguments(walls: Walls): string[] {
     [...words`--dev /dev`, ...tmpfs('/dev/shm', sharedMemoryBytes), ...words`--remount-ro /dev`],
     tmpfs('/tmp', walls.tmpBytes),
     words`--perms 0755 --dir /home --perms 0755 --dir /run --perms 0755 --dir /var --symlink /tmp /var/tmp`,
+    walls.supervisorFolder === undefined ? [] : tmpfs(walls.supervisorFolder, supervisorFolderBytes, '0700'),
     walls.mounts.flatMap(({ source, target, readOnly }) => [
       readOnly ? '--ro-bind' : '--bind',
       source,

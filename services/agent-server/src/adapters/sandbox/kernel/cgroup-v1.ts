@@ -52,7 +52,17 @@ export function createVersion1Cgroups(mounts: ReadonlyMap<string, string>, serve
   };
 }
 
+/** The server's own folder goes with its last sandbox; create() makes it again. */
+function removeIfEmpty(base: string): void {
+  try {
+    rmdirSync(base);
+  } catch {
+    return; // others are in it, or it is gone
+  }
+}
+
 function childFolders(base: string): string[] {
+  if (!existsSync(base)) return [];
   return readdirSync(base, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name);
@@ -101,6 +111,7 @@ function cgroupOf(bases: ReadonlyMap<string, string>, name: string, folders: rea
           if (!isMissing(error)) gone = false;
         }
       }
+      for (const base of bases.values()) removeIfEmpty(base);
       return gone;
     },
   };

@@ -85,6 +85,7 @@ export async function prepareSupervisor(folder: string): Promise<SupervisorFiles
 /** Where the files are inside. */
 export const insidePaths = {
   bash: '/run/lemniscate/bash',
+  privateFolder: '/run/lemniscate/private',
   node: '/run/lemniscate/node',
   supervisor: '/run/lemniscate/supervisor.mjs',
 } as const;

@@ -6,13 +6,22 @@
  * namespace with SETUID, SETGID and KILL alone and commands are another uid, so that they can neither signal
  * it nor reach its descriptors.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { performServerHandshake } from 'node:http2';
 import type { ServerHttp2Stream } from 'node:http2';
+import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import type { Readable } from 'node:stream';
 import type {
   RequestFrameNumbers,
   ResponseFrameNumbers,
@@ -35,25 +44,14 @@ const maxDrainLooks = 20;
 /** Variables by which a shell runs code before the command that was judged. */
 const codeCarriers = new Set(['BASH_ENV', 'ENV', 'SHELLOPTS', 'BASHOPTS', 'ZDOTDIR']);
 
-const baseEnvironment = {
-  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-  HOME: '/home/agent',
-  USER: 'agent',
-  LOGNAME: 'agent',
-  SHELL: '/bin/bash',
-  LANG: 'C.UTF-8',
-  TMPDIR: '/tmp',
-} as const;
-
-/** The command's environment: ours, then the caller's without what carries code or cannot be a variable. */
-function commandEnvironment(added: Readonly<Record<string, string>>): Record<string, string> {
-  const environment: Record<string, string> = { ...baseEnvironment };
-  for (const [name, value] of Object.entries(added)) {
-    if (codeCarriers.has(name) || name.startsWith('BASH_FUNC_')) continue;
-    if (name === '' || name.includes('=') || name.includes('\0') || value.includes('\0')) continue;
-    environment[name] = value;
-  }
-  return environment;
+/** Drops what carries code and what cannot be a variable. */
+function cleanEnvironment(given: Readonly<Record<string, string>>): Record<string, string> {
+  const carriesCode = (name: string): boolean => codeCarriers.has(name) || name.startsWith('BASH_FUNC_');
+  const possible = (name: string, value: string): boolean =>
+    name !== '' && !name.includes('=') && !name.includes('\0') && !value.includes('\0');
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => possible(name, value) && !carriesCode(name)),
+  );
 }
 
 interface ProcessRow {
@@ -104,18 +102,6 @@ function killTree(root: number): void {
   for (const pid of doomed) sendKill(pid);
 }
 
-/**
- * Kills everything but PID 1 and this process: kill(-1) holds the kernel's task list, so a fork bomb cannot
- * outrun it, and it needs no process of its own.
- */
-function killAll(): void {
-  sendKill(-1);
-}
-
-function livingCommands(): number {
-  return processTable().filter((row) => row.pid !== 1 && row.pid !== process.pid && !row.zombie).length;
-}
-
 /** Working directories that the supervisor may not enter (0700 of the command's user) are entered by a shell. */
 function startedArgv(command: WireCommand): { file: string; args: string[]; cwd: string } {
   const [file = '', ...args] = command.argv;
@@ -128,15 +114,83 @@ function startedArgv(command: WireCommand): { file: string; args: string[]; cwd:
   }
 }
 
-function spawnCommand(command: WireCommand): ChildProcess {
+/**
+ * Pipes, made ahead. Node gives children sockets, and opening /dev/stdout or /dev/stderr again, which scripts
+ * do, fails on a socket (ENXIO). Node can make no pipe, so `mkfifo` makes 24 at a time in a folder of our own.
+ */
+const privateFolder = '/run/lemniscate/private';
+const pipePool: string[] = [];
+let filesMade = 0;
+
+function newPath(): string {
+  filesMade += 1;
+  return `${privateFolder}/${filesMade}`;
+}
+
+/** In the background while some are left; a failure shows itself when the pool is empty. */
+function topUpPipes(): void {
+  if (pipePool.length > 8) return;
+  const names = Array.from({ length: 24 }, newPath);
+  const maker = spawn('mkfifo', ['-m', '666', ...names], { stdio: 'ignore' });
+  maker.on('error', () => undefined);
+  maker.on('exit', (code) => code === 0 && pipePool.push(...names));
+}
+
+/** Our end, and the one that the command writes to; each is opened by itself, so that only ours never blocks. */
+function takePipe(): { ours: Socket; theirs: number } {
+  if (pipePool.length === 0) {
+    const names = Array.from({ length: 24 }, newPath);
+    const made = spawnSync('mkfifo', ['-m', '666', ...names], { stdio: 'ignore' });
+    if (made.status !== 0) throw Object.assign(new Error('no pipe'), { code: 'EAGAIN' });
+    pipePool.push(...names);
+  }
+  const path = pipePool.pop() ?? '';
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const theirs = openSync(path, constants.O_WRONLY);
+  unlinkSync(path);
+  return { ours: new Socket({ fd: reader, readable: true, writable: false }), theirs };
+}
+
+/**
+ * Standard input is a nameless file: a FIFO whose writer has gone would hang whoever opens /dev/stdin again.
+ * Opened twice, because commands must not write into it.
+ */
+function createStdin(): { append(bytes: Buffer): void; finish(): number } {
+  const path = newPath();
+  const writer = openSync(path, 'wx', 0o644);
+  const reader = openSync(path, 'r');
+  unlinkSync(path);
+  return {
+    append: (bytes) => void writeSync(writer, bytes),
+    finish() {
+      closeSync(writer);
+      return reader;
+    },
+  };
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly outputs: readonly [Socket, Socket];
+}
+
+function spawnCommand(command: WireCommand, stdin: number | 'ignore'): Started {
   const { file, args, cwd } = startedArgv(command);
-  return spawn(file, args, {
-    cwd,
-    env: commandEnvironment(command.env),
-    stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true, // own session and process group, so that one kill reaches all of it
-    ...(command.switchUser ? { uid: command.uid, gid: command.gid } : {}),
-  });
+  const [stdout, stderr] = [takePipe(), takePipe()];
+  try {
+    const child = spawn(file, args, {
+      cwd,
+      env: cleanEnvironment(command.env),
+      stdio: [stdin, stdout.theirs, stderr.theirs],
+      detached: true, // own session and process group, so that one kill reaches all of it
+      ...(command.switchUser ? { uid: command.uid, gid: command.gid } : {}),
+    });
+    return { child, outputs: [stdout.ours, stderr.ours] };
+  } finally {
+    closeSync(stdout.theirs);
+    closeSync(stderr.theirs);
+    topUpPipes();
+  }
 }
 
 function frame(type: number, payload: Uint8Array): Buffer {
@@ -147,7 +201,7 @@ function frame(type: number, payload: Uint8Array): Buffer {
   return bytes;
 }
 
-/** What a shell would say, with its exit codes 126 and 127. */
+/** What a shell would say, with its exit codes. */
 function startFailure(error: NodeJS.ErrnoException, command: WireCommand): { code: number; text: string } {
   const name = command.argv[0] ?? '';
   if (error.code === 'ENOENT') return { code: 127, text: `${name}: not found\n` };
@@ -157,7 +211,11 @@ function startFailure(error: NodeJS.ErrnoException, command: WireCommand): { cod
 }
 
 /** One command on one stream, from its start frame to its end frame. */
-function runCommand(stream: ServerHttp2Stream, command: WireCommand): CommandControl {
+function runCommand(
+  stream: ServerHttp2Stream,
+  command: WireCommand,
+  stdin: number | 'ignore',
+): (why: WireCommandEnd['cause']) => void {
   const startedAt = performance.now();
   let cause: WireCommandEnd['cause'] = 'exited';
   let outputBytes = 0;
@@ -188,7 +246,7 @@ function runCommand(stream: ServerHttp2Stream, command: WireCommand): CommandCon
     stream.end(frame(responseFrames.end, Buffer.from(JSON.stringify(record))));
   };
 
-  const pass = (type: number, source: Readable): void => {
+  const pass = (type: number, source: Socket): void => {
     source.on('error', () => source.destroy());
     source.on('data', (chunk: Buffer) => {
       if (ended || stream.destroyed) return; // drained and dropped, so that a background process never blocks
@@ -196,11 +254,9 @@ function runCommand(stream: ServerHttp2Stream, command: WireCommand): CommandCon
       const kept = chunk.subarray(0, room);
       outputBytes += kept.length;
       droppedBytes += chunk.length - kept.length;
-      for (let at = 0; at < kept.length; at += maxPayloadBytes) {
-        if (stream.write(frame(type, kept.subarray(at, at + maxPayloadBytes)))) continue;
-        source.pause();
-        stream.once('drain', () => source.resume());
-      }
+      if (kept.length === 0 || stream.write(frame(type, kept))) return;
+      source.pause();
+      stream.once('drain', () => source.resume());
     });
   };
 
@@ -210,83 +266,82 @@ function runCommand(stream: ServerHttp2Stream, command: WireCommand): CommandCon
     end(code, null);
   };
 
+  let started: Started;
   try {
-    child = spawnCommand(command);
+    started = spawnCommand(command, stdin);
   } catch (error) {
     fail(error as NodeJS.ErrnoException);
-    return { kill, stdin: null };
+    return kill;
   }
-  const running = child;
-  running.on('error', fail);
-  if (running.pid === undefined) return { kill, stdin: null };
-  if (running.stdout !== null) pass(responseFrames.stdout, running.stdout);
-  if (running.stderr !== null) pass(responseFrames.stderr, running.stderr);
-  running.stdin?.on('error', () => running.stdin?.destroy()); // EPIPE: it does not read what it was given
-  running.on('close', end);
-  running.on('exit', (exitCode, signal) => {
-    running.stdin?.destroy();
-    if (cause !== 'exited') killTree(running.pid ?? 0);
-    awaitQuiet(running, () => end(exitCode, signal));
+  const { outputs } = started;
+  child = started.child;
+  child.on('error', fail);
+  pass(responseFrames.stdout, outputs[0]);
+  pass(responseFrames.stderr, outputs[1]);
+  child.on('exit', (exitCode, signal) => {
+    if (cause !== 'exited') killTree(child?.pid ?? 0);
+    awaitOutput(outputs, () => end(exitCode, signal));
   });
   stream.on('close', () => {
     kill('canceled');
-    running.stdout?.resume();
-    running.stderr?.resume();
+    for (const output of outputs) output.resume();
   });
-  return { kill, stdin: running.stdin };
+  return kill;
 }
 
 /**
- * A background process may hold the pipes for ever: waits until no output came for a while. A reader that
- * stalls (a paused pipe) is waited for, since what it holds back was written before the exit.
+ * After the exit: until both pipes are closed; a background process may hold them for ever, so also until no
+ * output came for a while. A paused pipe is waited for, since what it holds was written before.
  */
-function awaitQuiet(child: ChildProcess, done: () => void): void {
+function awaitOutput(sources: readonly Socket[], done: () => void): void {
   let seen = -1;
   let looks = 0;
   const look = (): void => {
-    const read = (child.stdout?.readableLength ?? 0) + (child.stderr?.readableLength ?? 0);
-    const paused = child.stdout?.isPaused() === true || child.stderr?.isPaused() === true;
-    if (!paused && read === 0 && seen === counter.bytes) return done();
+    const bytes = sources.reduce((sum, source) => sum + source.bytesRead, 0);
+    const paused = sources.some((source) => source.isPaused());
     if (!paused) looks += 1;
-    if (looks > maxDrainLooks) return done();
-    seen = counter.bytes;
-    setTimeout(look, drainAfterExitMs);
+    if (!paused && (bytes === seen || looks > maxDrainLooks)) return finish();
+    seen = bytes;
+    timer = setTimeout(look, drainAfterExitMs);
   };
-  const counter = { bytes: 0 };
-  const count = (chunk: Buffer): void => {
-    counter.bytes += chunk.length;
+  let timer = setTimeout(look, drainAfterExitMs);
+  const finish = (): void => {
+    clearTimeout(timer);
+    done();
   };
-  child.stdout?.on('data', count);
-  child.stderr?.on('data', count);
-  setTimeout(look, drainAfterExitMs);
+  let open = 0;
+  for (const source of sources.filter((source) => !source.destroyed)) {
+    open += 1;
+    source.once('close', () => {
+      open -= 1;
+      if (open === 0) finish();
+    });
+  }
+  if (open === 0) finish();
 }
 
-interface CommandControl {
-  kill(why: WireCommandEnd['cause']): void;
-  readonly stdin: ChildProcess['stdin'];
-}
-
-/** Reads the host's frames of one command stream. The host is trusted, a length past the bound is still refused. */
+/** Reads the host's frames of one command stream; a command starts once its standard input is whole. */
 function serveCommand(stream: ServerHttp2Stream): void {
   let held: Buffer = Buffer.alloc(0);
-  let control: CommandControl | undefined;
+  let command: WireCommand | undefined;
+  let stdin: ReturnType<typeof createStdin> | undefined;
+  let kill: ReturnType<typeof runCommand> | undefined;
   stream.respond({ ':status': 200 });
+  const run = (): void => {
+    if (command === undefined || kill !== undefined) return;
+    const fd = stdin?.finish() ?? 'ignore';
+    kill = runCommand(stream, command, fd);
+    if (fd !== 'ignore') closeSync(fd);
+  };
   const handlers: Record<number, (payload: Buffer) => void> = {
     [requestFrames.start]: (payload) => {
-      control ??= runCommand(stream, JSON.parse(payload.toString('utf8')) as WireCommand);
+      command = JSON.parse(payload.toString('utf8')) as WireCommand;
+      if (command.stdin) stdin = createStdin();
+      else run();
     },
-    [requestFrames.stdin]: (payload) => {
-      const stdin = control?.stdin;
-      if (!stdin?.writable || stdin.write(payload)) return;
-      stream.pause();
-      const go = (): void => {
-        stream.resume();
-      };
-      stdin.once('drain', go);
-      stdin.once('close', go);
-    },
-    [requestFrames.stdinEnd]: () => control?.stdin?.end(),
-    [requestFrames.kill]: () => control?.kill('canceled'),
+    [requestFrames.stdin]: (payload) => stdin?.append(payload),
+    [requestFrames.stdinEnd]: run,
+    [requestFrames.kill]: () => kill?.('canceled'),
   };
   stream.on('data', (chunk: Buffer) => {
     held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
@@ -297,23 +352,25 @@ function serveCommand(stream: ServerHttp2Stream): void {
       const payload = held.subarray(frameHeaderBytes, frameHeaderBytes + length);
       const handle = handlers[held[0] ?? -1];
       held = held.subarray(frameHeaderBytes + length);
-      handle?.(payload);
+      try {
+        handle?.(payload);
+      } catch {
+        return stream.close(); // no room for its input: the host sees a stream without an end
+      }
     }
   });
 }
 
-/** Answers once nothing but PID 1 and the supervisor lives; the host's deadline bounds it. */
+/**
+ * Answers once nothing but PID 1 and the supervisor lives; the host's deadline bounds it. kill(-1) holds the
+ * kernel's task list, so a fork bomb cannot outrun it, and it needs no process of its own.
+ */
 function serveKillCommands(stream: ServerHttp2Stream): void {
-  const step = (): void => {
-    if (stream.destroyed) return;
-    killAll();
-    if (livingCommands() > 0) {
-      setTimeout(step, 5);
-      return;
-    }
-    stream.respond({ ':status': 200 }, { endStream: true });
-  };
-  step();
+  if (stream.destroyed) return;
+  sendKill(-1);
+  const left = processTable().some(({ pid, zombie }) => pid !== 1 && pid !== process.pid && !zombie);
+  if (left) setTimeout(serveKillCommands, 5, stream);
+  else stream.respond({ ':status': 200 }, { endStream: true });
 }
 
 const routes: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
@@ -323,7 +380,7 @@ const routes: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
 };
 
 function main(): void {
-  process.umask(0o022);
+  topUpPipes();
   const leave = (): never => process.exit(0);
   // TERM of the outside world ends the sandbox by its wire; nothing inside may do it
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const)

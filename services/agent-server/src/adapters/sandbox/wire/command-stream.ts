@@ -7,11 +7,19 @@ import type {
   SandboxCommandEnd,
   SandboxExecution,
 } from '../../../application/ports/sandbox-driver.ts';
+import { commandEnvironment } from '../command-environment.ts';
 import { parseCommandEnd } from './command-end.ts';
 import { createFrameReader, encodeFrame } from './frame-reader.ts';
 import type { WireFrame } from './frame-reader.ts';
 import { createOutputQueue } from './output-queue.ts';
-import { maxPayloadBytes, maxStartBytes, requestFrames, responseFrames, wirePaths } from './protocol.ts';
+import {
+  maxPayloadBytes,
+  maxStartBytes,
+  maxStdinBytes,
+  requestFrames,
+  responseFrames,
+  wirePaths,
+} from './protocol.ts';
 import type { WireCommand } from './protocol.ts';
 
 /** Uid and gid of commands as the sandbox numbers them; `switchUser` is false where it has only one. */
@@ -34,11 +42,17 @@ function startFrame(command: SandboxCommand, user: CommandUser): Buffer {
     throw new CodedError('request_invalid', 'The command has no program: give argv at least one word.');
   if (fields.some((field) => field.includes('\0')))
     throw new CodedError('request_invalid', 'The command holds a NUL byte, which no argument can carry.');
+  if ((command.stdin?.length ?? 0) > maxStdinBytes)
+    throw new CodedError(
+      'request_invalid',
+      `Standard input takes ${command.stdin?.length} bytes; the bound is ${maxStdinBytes}. Write a file instead.`,
+    );
   const start: WireCommand = {
     argv: command.argv,
     cwd: command.cwd ?? '/workspace',
-    env: command.env ?? {},
+    env: { ...commandEnvironment, ...command.env },
     ...user,
+    stdin: command.stdin !== undefined,
     timeoutMs: command.timeoutMs,
     maxOutputBytes: command.maxOutputBytes,
   };
@@ -146,6 +160,6 @@ export function startCommand(
   opened.on('error', () => giveUp('sandbox_lost'));
   opened.on('close', () => giveUp('sandbox_lost'));
   opened.write(start);
-  void writeStdin(opened, command.stdin ?? new Uint8Array());
+  if (command.stdin !== undefined) void writeStdin(opened, command.stdin);
   return output;
 }

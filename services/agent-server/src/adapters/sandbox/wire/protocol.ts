@@ -19,6 +19,9 @@ export const maxStartBytes = 2 * 1024 * 1024;
 /** Largest payload that either side sends in an output or stdin frame. */
 export const maxPayloadBytes = 64 * 1024;
 
+/** Standard input is held in the sandbox' memory until the command has read it. */
+export const maxStdinBytes = 16 * 1024 * 1024;
+
 /** Commands that one sandbox runs at a time; HTTP/2 refuses the next. */
 export const maxConcurrentCommands = 64;
 
@@ -32,6 +35,8 @@ export interface WireCommand {
   readonly gid: number;
   /** False where only one uid can be had: the command then runs as the supervisor's own. */
   readonly switchUser: boolean;
+  /** False: the command reads /dev/null, and no stdin frames follow. */
+  readonly stdin: boolean;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
 }

@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, writeFile, chown } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Sandbox } from '../../../application/ports/sandbox-driver.ts';
+import { bash, contractProfile, run, until, withSandbox } from './harness.ts';
+import type { ContractSubject } from './harness.ts';
+
+/** Running commands: what every driver's wire and supervisor must do alike. */
+export function describeCommands(subject: ContractSubject): void {
+  describe('commands', () => {
+    const driver = subject.create();
+    const on = (use: (sandbox: Sandbox) => Promise<void>) => () => withSandbox(subject, driver, use);
+
+    it(
+      'answers a ping and runs a program with its output, its exit code and its working directory',
+      on(async (sandbox) => {
+        await sandbox.ping(5_000);
+        const first = await run(sandbox, ['bash', '-c', 'echo out; echo err >&2; pwd; exit 7']);
+        assert.equal(first.stdout, 'out\n/workspace\n');
+        assert.equal(first.stderr, 'err\n');
+        assert.equal(first.exitCode, 7);
+        assert.equal(first.cause, 'exited');
+        assert.equal((await run(sandbox, ['pwd'], { cwd: '/tmp' })).stdout, '/tmp\n');
+      }),
+    );
+
+    it(
+      'keeps arguments, input and output byte for byte',
+      on(async (sandbox) => {
+        const odd = 'a b\n"$(id)" \u{1F600} \\';
+        assert.equal(
+          Buffer.from((await run(sandbox, ['printf', '%s', odd])).stdout, 'latin1').toString(),
+          odd,
+        );
+        const input = Buffer.alloc(3_000_000, Buffer.from([0, 1, 255, 10]));
+        const copied = await run(sandbox, ['cat'], { stdin: input, maxOutputBytes: 4_000_000 });
+        assert.ok(Buffer.from(copied.stdout, 'latin1').equals(input));
+        assert.equal(
+          (await run(sandbox, ['cat', '/dev/stdin'], { stdin: Buffer.from('again') })).stdout,
+          'again',
+        );
+        assert.equal((await bash(sandbox, 'echo e > /dev/stderr')).stderr, 'e\n');
+        assert.equal((await run(sandbox, ['cat'])).stdout, '', 'without input it reads an empty one');
+      }),
+    );
+
+    it(
+      'says how a command died and when it could not start',
+      on(async (sandbox) => {
+        assert.equal((await bash(sandbox, 'kill -TERM $$')).signal, 'SIGTERM');
+        const missing = await run(sandbox, ['no-such-program']);
+        assert.equal(missing.exitCode, 127);
+        assert.match(missing.stderr, /no-such-program: not found/);
+        assert.equal((await run(sandbox, ['/etc/passwd'])).exitCode, 126);
+        assert.throws(() => sandbox.run({ argv: [], timeoutMs: 1, maxOutputBytes: 1 }), {
+          code: 'request_invalid',
+        });
+      }),
+    );
+
+    it(
+      'enters a folder that only the command’s user may enter',
+      on(async (sandbox) => {
+        await bash(sandbox, 'mkdir -m 700 /workspace/closed');
+        assert.equal(
+          (await run(sandbox, ['pwd'], { cwd: '/workspace/closed' })).stdout,
+          '/workspace/closed\n',
+        );
+      }),
+    );
+
+    it(
+      'takes the caller’s variables but none that carry code',
+      on(async (sandbox) => {
+        const env = {
+          GIVEN: 'yes',
+          BASH_ENV: '/workspace/evil',
+          ENV: '/workspace/evil',
+          SHELLOPTS: 'xtrace',
+          'BASH_FUNC_ls%%': '() { echo evil; }',
+        };
+        await bash(sandbox, 'echo "echo evil" > /workspace/evil');
+        const seen = await bash(sandbox, 'ls / >/dev/null; ls /etc/passwd; env', { env });
+        assert.match(seen.stdout, /^GIVEN=yes$/m);
+        assert.doesNotMatch(seen.stdout + seen.stderr, /evil|BASH_ENV|xtrace/);
+      }),
+    );
+
+    it(
+      'bounds output, counts what it drops, and lets the command end',
+      on(async (sandbox) => {
+        const flood = await run(sandbox, ['head', '-c', '50000000', '/dev/zero'], {
+          maxOutputBytes: 100_000,
+        });
+        assert.equal(flood.exitCode, 0);
+        assert.equal(flood.outputBytes, 100_000);
+        assert.equal(flood.stdout.length, 100_000);
+        assert.equal(flood.droppedBytes, 49_900_000);
+      }),
+    );
+
+    it(
+      'makes a command wait for a slow reader instead of holding its output',
+      on(async (sandbox) => {
+        const script = 'head -c 5000000 /dev/zero; touch /workspace/done';
+        const execution = sandbox.run({
+          argv: ['bash', '-c', script],
+          timeoutMs: 20_000,
+          maxOutputBytes: 1e7,
+        });
+        const reader = execution.output[Symbol.asyncIterator]();
+        await reader.next();
+        for (let round = 0; round < 5; round += 1) await run(sandbox, ['true']);
+        assert.ok(
+          !existsSync(join(sandbox.workspaceFolder, 'done')),
+          '5 MB fit nowhere, so it must be waiting',
+        );
+        for (let item = await reader.next(); item.done !== true;) item = await reader.next();
+        assert.equal((await execution.end).outputBytes, 5_000_000);
+      }),
+    );
+
+    it(
+      'ends a command whose reader left',
+      on(async (sandbox) => {
+        const argv = ['head', '-c', '5000000', '/dev/zero'];
+        const execution = sandbox.run({ argv, timeoutMs: 20_000, maxOutputBytes: 1e7 });
+        for await (const _item of execution.output) break;
+        assert.equal((await execution.end).exitCode, 0);
+      }),
+    );
+
+    it(
+      'kills the whole group at its timeout, also what went into a session of its own',
+      on(async (sandbox) => {
+        const late = await bash(sandbox, 'sleep 4241 & setsid sleep 4242 & wait', { timeoutMs: 500 });
+        assert.equal(late.cause, 'timeout');
+        assert.equal(late.signal, 'SIGKILL');
+        await until(
+          'both sleeps are gone',
+          async () => (await bash(sandbox, 'pgrep -x sleep')).exitCode === 1,
+        );
+      }),
+    );
+
+    it(
+      'cancels a command, before and after its start',
+      on(async (sandbox) => {
+        const abort = new AbortController();
+        const execution = sandbox.run({
+          argv: ['bash', '-c', 'echo go; sleep 4241'],
+          timeoutMs: 20_000,
+          maxOutputBytes: 100,
+          signal: abort.signal,
+        });
+        for await (const _item of execution.output) abort.abort();
+        assert.equal((await execution.end).cause, 'canceled');
+        await until('the sleep is gone', async () => (await bash(sandbox, 'pgrep -x sleep')).exitCode === 1);
+        const never = await run(sandbox, ['touch', '/workspace/never'], { signal: abort.signal });
+        assert.equal(never.cause, 'canceled');
+        assert.ok(!existsSync(join(sandbox.workspaceFolder, 'never')));
+      }),
+    );
+
+    it(
+      'leaves background processes alone until killCommands, which spares the supervisor',
+      on(async (sandbox) => {
+        const started = await bash(sandbox, 'sleep 4241 & setsid nohup sleep 4242 >/dev/null 2>&1 & echo up');
+        assert.equal(started.stdout, 'up\n');
+        assert.equal((await bash(sandbox, 'pgrep -cx sleep')).stdout, '2\n');
+        await sandbox.killCommands();
+        assert.equal((await bash(sandbox, 'pgrep -x sleep')).exitCode, 1);
+      }),
+    );
+
+    it(
+      'runs commands side by side without mixing them up',
+      on(async (sandbox) => {
+        const many = await Promise.all(
+          Array.from({ length: 12 }, (_, index) => bash(sandbox, `sleep 0.1; echo ${index}; exit ${index}`)),
+        );
+        assert.deepEqual(
+          many.map(({ stdout, exitCode }) => [stdout, exitCode]),
+          many.map((_, index) => [`${index}\n`, index]),
+        );
+      }),
+    );
+
+    it(
+      'shows the host’s workspace folder, in both directions',
+      on(async (sandbox) => {
+        const { uid, gid } = sandbox.commandUser;
+        const path = join(sandbox.workspaceFolder, 'given');
+        await writeFile(path, 'from the host');
+        if (process.getuid?.() === 0) await chown(path, uid, gid);
+        assert.equal(
+          (await bash(sandbox, 'cat given; echo back > made; mv given taken')).stdout,
+          'from the host',
+        );
+        assert.deepEqual((await readdir(sandbox.workspaceFolder)).sort(), ['made', 'taken']);
+        assert.equal((await bash(sandbox, 'touch ~/x /tmp/x && echo "$HOME"')).stdout, '/home/agent\n');
+      }),
+    );
+  });
+}
+
+/** Birth and end: nothing is left, whoever ended it. */
+export function describeLife(subject: ContractSubject): void {
+  describe('life', () => {
+    it('lists what lives, and destroys it for good, twice', async () => {
+      const driver = subject.create();
+      const sandbox = await driver.boot('sbx_life', contractProfile(subject));
+      await bash(sandbox, 'mkdir -p a/b && chmod 000 a && sleep 4241 & disown');
+      assert.ok((await driver.list()).includes('sbx_life'));
+      await sandbox.destroy();
+      await sandbox.destroy();
+      assert.equal(await sandbox.ended, 'destroyed');
+      assert.deepEqual(await driver.list(), []);
+      assert.ok(!existsSync(sandbox.workspaceFolder));
+      assert.equal((await run(sandbox, ['true'])).cause, 'sandbox_lost');
+      await assert.rejects(sandbox.ping(1_000), { code: 'sandbox_lost' });
+    });
+
+    it('keeps the workspace when asked, and gives it up later', async () => {
+      const driver = subject.create();
+      const sandbox = await driver.boot('sbx_kept', contractProfile(subject));
+      await bash(sandbox, 'echo work > result');
+      await sandbox.destroy({ keepWorkspace: true });
+      assert.deepEqual(await driver.list(), []);
+      assert.deepEqual(await readdir(sandbox.workspaceFolder), ['result']);
+      await sandbox.destroy();
+      assert.ok(!existsSync(sandbox.workspaceFolder));
+    });
+
+    it('refuses what cannot work, and leaves nothing half-made', async () => {
+      const driver = subject.create();
+      const profile = contractProfile(subject);
+      await assert.rejects(driver.boot('../escape', profile), { code: 'sandbox_start_failed' });
+      await assert.rejects(
+        driver.boot('sbx_tight', { ...profile, tmpBytes: profile.memoryBytes }),
+        /tmpBytes/,
+      );
+      assert.deepEqual(await driver.list(), []);
+    });
+
+    it('recovers what a killed server left, and not what lives', async () => {
+      const script = fileURLToPath(new URL('parent-to-kill.ts', import.meta.url));
+      const profile = JSON.stringify(contractProfile(subject));
+      const parent = spawn(process.execPath, [script, ...subject.parentArguments, profile], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      try {
+        for await (const _line of parent.stdout) break;
+      } finally {
+        parent.kill('SIGKILL');
+      }
+      const driver = subject.create();
+      assert.deepEqual(await driver.list(), ['sbx_orphan']);
+      await withSandbox(subject, driver, async (living) => {
+        assert.deepEqual(await driver.recover(), ['sbx_orphan']);
+        await living.ping(5_000);
+        assert.deepEqual(await driver.list(), [living.id]);
+      });
+      assert.deepEqual(await driver.recover(), []);
+    });
+
+    it('runs one program in a throwaway sandbox with its own mounts', async () => {
+      const driver = subject.create();
+      await withSandbox(subject, driver, async (sandbox) => {
+        await bash(sandbox, 'echo content > file');
+        const user = sandbox.commandUser;
+        const mount = { source: sandbox.workspaceFolder, target: '/data', readOnly: true };
+        const common = { mounts: [mount], cwd: '/data', user, timeoutMs: 20_000, maxOutputBytes: 1_000 };
+        const read = await driver.runThrowaway({
+          ...common,
+          argv: ['bash', '-c', 'cat file -; touch x 2>/dev/null || echo read-only; echo "$V" >&2; exit 3'],
+          env: { V: 'variable' },
+          stdin: Buffer.from('input\n'),
+        });
+        assert.equal(read.stdout.toString(), 'content\ninput\nread-only\n');
+        assert.equal(read.stderr.trim(), 'variable');
+        assert.equal(read.exitCode, 3);
+        const write = await driver.runThrowaway({
+          ...common,
+          mounts: [{ ...mount, readOnly: false }],
+          argv: ['bash', '-c', 'cp file copy; id -u'],
+        });
+        assert.equal(write.exitCode, 0);
+        assert.ok(existsSync(join(sandbox.workspaceFolder, 'copy')));
+        const slow = await driver.runThrowaway({ ...common, argv: ['sleep', '4244'], timeoutMs: 700 });
+        assert.equal(slow.timedOut, true);
+        const loud = await driver.runThrowaway({ ...common, argv: ['cat', '/dev/zero'] });
+        assert.equal(loud.truncated, true);
+        assert.ok(loud.stdout.length <= 1_000);
+        assert.deepEqual(await driver.list(), [sandbox.id]);
+      });
+    });
+  });
+}

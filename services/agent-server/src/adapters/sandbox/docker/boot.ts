@@ -1,0 +1,132 @@
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import type { Sandbox, SandboxCounters, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
+import { firstAnswer } from '../first-answer.ts';
+import { createSandboxFolder, removeSandboxFolder, sandboxFolder } from '../folders.ts';
+import type { SandboxFolder } from '../folders.ts';
+import { countersOfProcess } from '../kernel/process-cgroup.ts';
+import { createLiveSandbox } from '../live-sandbox.ts';
+import { checkProfile, supervisorFolderBytes } from '../profile.ts';
+import { insidePaths, mainArgv, supervisorTasks } from '../supervisor/prepare.ts';
+import { openWire } from '../wire/wire.ts';
+import type { Wire } from '../wire/wire.ts';
+import { startContainer } from './container.ts';
+import type { StartedContainer } from './container.ts';
+import type { DockerWorkplace } from './driver.ts';
+import { removeContainer } from './engine.ts';
+
+/** Commands run as this uid inside; without remapping it is the host's as well. */
+const commandId = 10_001;
+
+/**
+ * Boots one container until its supervisor answers; takes back each step when a later one fails.
+ * @throws CodedError `sandbox_start_failed`
+ */
+export async function bootContainer(
+  place: DockerWorkplace,
+  id: string,
+  profile: SandboxProfile,
+  clock: Clock,
+): Promise<Sandbox> {
+  checkProfile(profile);
+  const folder = sandboxFolder(place.sandboxes, id);
+  // a server without root's rights cannot give the workspace away, so commands run as its own uid
+  const root = process.getuid?.() === 0;
+  const user = root
+    ? { uid: commandId, gid: commandId }
+    : { uid: process.getuid?.() ?? commandId, gid: process.getgid?.() ?? commandId };
+  let started: StartedContainer | undefined;
+  let wire: Wire | undefined;
+  await createSandboxFolder(folder, root ? { group: 0, commands: user } : null);
+  try {
+    started = await startSupervisor(place, id, profile, folder);
+    wire = openWire({
+      sandboxId: id,
+      input: started.stdout,
+      output: started.stdin,
+      user: { ...user, switchUser: true },
+      clock,
+    });
+    await firstAnswer(wire, started);
+    return liveContainer({ place, id, profile, folder, user, wire, started });
+  } catch (error) {
+    wire?.close();
+    if (started !== undefined) await removeContainer(place.docker, started.containerId);
+    await removeSandboxFolder(folder, false);
+    throw error;
+  }
+}
+
+function startSupervisor(
+  place: DockerWorkplace,
+  id: string,
+  profile: SandboxProfile,
+  folder: SandboxFolder,
+): Promise<StartedContainer> {
+  return startContainer(place.docker, {
+    serverId: place.serverId,
+    id,
+    image: profile.image ?? place.image,
+    profile,
+    argv: mainArgv('reaper'),
+    user: '0:0',
+    capabilities: ['SETUID', 'SETGID', 'KILL'],
+    workingFolder: '/',
+    environment: [],
+    mounts: [
+      { source: place.files.node, target: insidePaths.node, readOnly: true },
+      { source: place.files.supervisor, target: insidePaths.supervisor, readOnly: true },
+      { source: folder.workspace, target: '/workspace', readOnly: false },
+      { source: folder.home, target: '/home/agent', readOnly: false },
+    ],
+    tmpfs: {
+      '/run/lemniscate': 'rw,exec,nosuid,nodev,mode=0700,size=64k',
+      [insidePaths.privateFolder]: `rw,noexec,nosuid,nodev,mode=0700,size=${supervisorFolderBytes}`,
+    },
+    processes: profile.processes + supervisorTasks,
+    seccompProfile: place.seccompProfile,
+  });
+}
+
+interface LiveParts {
+  readonly place: DockerWorkplace;
+  readonly id: string;
+  readonly profile: SandboxProfile;
+  readonly folder: SandboxFolder;
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly wire: Wire;
+  readonly started: StartedContainer;
+}
+
+function liveContainer(parts: LiveParts): Sandbox {
+  const { place, folder, started } = parts;
+  const container = place.docker.getContainer(started.containerId);
+  const liveCounters = countersOfProcess(started.pid);
+
+  const counters = async (): Promise<SandboxCounters> => {
+    const counted = liveCounters();
+    if (counted !== null) return counted;
+    // the engine knows it only once the container has stopped; its control group is gone by then
+    const { State } = await container.inspect();
+    return { memoryKills: State.OOMKilled ? 1 : null, processRefusals: null, cpuMs: null };
+  };
+
+  return createLiveSandbox({
+    id: parts.id,
+    driver: 'docker',
+    profile: parts.profile,
+    workspaceFolder: folder.workspace,
+    commandUser: parts.user,
+    wire: parts.wire,
+    // bash, the container's PID 1, passes the death of the supervisor on as 128 + signal
+    exited: started.exited.then(({ code }) => ({ killed: code === 137 })),
+    counters,
+    terminate() {
+      // gone already, or remove() will say so
+      container.kill({ signal: 'SIGKILL' }).catch(() => undefined);
+    },
+    async remove(keepWorkspace) {
+      await removeContainer(place.docker, started.containerId);
+      await removeSandboxFolder(folder, keepWorkspace);
+    },
+  });
+}

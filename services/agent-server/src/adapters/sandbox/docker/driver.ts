@@ -1,0 +1,121 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Docker from 'dockerode';
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import type { Sandbox, SandboxDriver, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
+import { listSandboxFolders, removeSandboxFolder, sandboxFolder } from '../folders.ts';
+import { checkName } from '../sandbox-id.ts';
+import { dockerSeccompProfile } from '../seccomp/docker-profile.ts';
+import { prepareSupervisor } from '../supervisor/prepare.ts';
+import type { SupervisorFiles } from '../supervisor/prepare.ts';
+import { bootContainer } from './boot.ts';
+import { describeEngine, labels, removeContainer, within } from './engine.ts';
+import { runInThrowawayContainer } from './throwaway.ts';
+
+export interface DockerOptions {
+  /** Holds workspaces and the supervisor's files; the engine must see it under the same path. */
+  readonly stateFolder: string;
+  readonly serverId: string;
+  readonly clock?: Clock;
+  /** An engine other than the one that DOCKER_HOST or the default socket names. */
+  readonly docker?: Docker;
+  /** Image of profiles that name none, and of throwaway runs. */
+  readonly image?: string;
+  /** Bounds of throwaway runs. */
+  readonly throwawayProfile?: SandboxProfile;
+}
+
+/** What all containers of one server share. */
+export interface DockerWorkplace {
+  readonly docker: Docker;
+  readonly serverId: string;
+  readonly files: SupervisorFiles;
+  readonly seccompProfile: string;
+  readonly sandboxes: string;
+  readonly image: string;
+}
+
+/** The tag that operators give to the image they want as default. */
+const defaultImage = 'lemniscate/agent-base:latest';
+
+const defaultThrowawayProfile: SandboxProfile = {
+  name: 'throwaway',
+  memoryBytes: 2 * 1024 ** 3,
+  processes: 256,
+  cpus: 2,
+  tmpBytes: 256 * 1024 ** 2,
+};
+
+/** Containers of an engine; the OCI runtime (runc, runsc, kata) is one setting of the profile. */
+export function createDockerDriver(options: DockerOptions): SandboxDriver {
+  const { stateFolder, clock = systemClock, throwawayProfile = defaultThrowawayProfile } = options;
+  const serverId = checkName('server', options.serverId);
+  const docker = options.docker ?? new Docker();
+  const live = new Map<string, Sandbox>();
+  let prepared: Promise<DockerWorkplace> | undefined;
+
+  const prepare = async (): Promise<DockerWorkplace> => {
+    await describeEngine(docker);
+    const sandboxes = join(stateFolder, 'docker', serverId);
+    mkdirSync(sandboxes, { recursive: true });
+    chmodSync(sandboxes, 0o700);
+    const files = await prepareSupervisor(join(stateFolder, 'programs'));
+    const seccompProfile = dockerSeccompProfile();
+    writeFileSync(join(stateFolder, 'seccomp-docker.json'), seccompProfile); // for whoever wants to read it
+    return { docker, serverId, files, seccompProfile, sandboxes, image: options.image ?? defaultImage };
+  };
+  const workplace = (): Promise<DockerWorkplace> => {
+    prepared ??= prepare().catch((error: unknown) => {
+      prepared = undefined; // the engine may be up the next time
+      throw error;
+    });
+    return prepared;
+  };
+
+  /** Container ids by sandbox id. */
+  const containers = async (): Promise<Map<string, string>> => {
+    const filters = JSON.stringify({ label: [`${labels.server}=${serverId}`] });
+    const found = await within('list containers', docker.listContainers({ all: true, filters }));
+    return new Map(found.map(({ Id, Labels }) => [Labels[labels.sandbox] ?? Id, Id]));
+  };
+  const existing = async (place: DockerWorkplace): Promise<string[]> => [
+    ...new Set([...(await listSandboxFolders(place.sandboxes)), ...(await containers()).keys()]),
+  ];
+
+  return {
+    name: 'docker',
+    async probe() {
+      const { memoryLimit, processLimit, cpuLimit, seccomp } = await describeEngine(docker);
+      return { memoryLimit, processLimit, cpuLimit, seccomp, separateCommandUser: true };
+    },
+    async boot(id, profile) {
+      const sandbox = await bootContainer(await workplace(), checkName('sandbox', id), profile, clock);
+      live.set(id, sandbox);
+      return {
+        ...sandbox,
+        async destroy(how) {
+          await sandbox.destroy(how);
+          live.delete(id);
+        },
+      };
+    },
+    async runThrowaway(run) {
+      return runInThrowawayContainer(await workplace(), run, throwawayProfile);
+    },
+    async recover() {
+      const place = await workplace();
+      const known = await containers();
+      const ids = (await existing(place)).filter((id) => !live.has(id));
+      for (const id of ids) {
+        const container = known.get(id);
+        if (container !== undefined) await removeContainer(docker, container);
+        await removeSandboxFolder(sandboxFolder(place.sandboxes, id), false);
+      }
+      return ids;
+    },
+    async list() {
+      return existing(await workplace());
+    },
+  };
+}

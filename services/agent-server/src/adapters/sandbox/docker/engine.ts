@@ -1,0 +1,100 @@
+import Docker from 'dockerode';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+
+/** Marks our containers, so that leak checks and recovery find them whatever their names. */
+export const labels = { server: 'dev.lemniscate.server', sandbox: 'dev.lemniscate.sandbox' } as const;
+
+/** Engine calls take tens of milliseconds; under load a start took seconds. Past this the engine hangs. */
+const engineDeadlineMs = 30_000;
+
+/** Bounds a call to the engine. @throws CodedError `sandbox_start_failed` */
+export async function within<T>(what: string, call: Promise<T>, deadlineMs = engineDeadlineMs): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new CodedError(
+          'sandbox_start_failed',
+          `The container engine did not ${what} within ${deadlineMs} ms.`,
+        ),
+      );
+    }, deadlineMs);
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The HTTP status of an engine's refusal, or null when it is another kind of error. */
+export function engineStatus(error: unknown): number | null {
+  const status = (error as { statusCode?: unknown }).statusCode;
+  return typeof status === 'number' ? status : null;
+}
+
+/** What the engine says of itself, as far as we use it. */
+export interface EngineInfo {
+  readonly memoryLimit: boolean;
+  readonly processLimit: boolean;
+  readonly cpuLimit: boolean;
+  readonly seccomp: boolean;
+  readonly runtimes: readonly string[];
+}
+
+/** @throws CodedError `sandbox_driver_missing` */
+export async function describeEngine(docker: Docker): Promise<EngineInfo> {
+  const info = await within('answer', docker.info() as Promise<Record<string, unknown>>, 10_000).catch(
+    (error: unknown) => {
+      throw new CodedError(
+        'sandbox_driver_missing',
+        'No container engine answers: start one, add this account to its group, or set DOCKER_HOST to its socket.',
+        { driver: 'docker' },
+        error,
+      );
+    },
+  );
+  const options = info['SecurityOptions'];
+  return {
+    memoryLimit: info['MemoryLimit'] === true,
+    processLimit: info['PidsLimit'] === true,
+    cpuLimit: info['CpuCfsQuota'] === true,
+    seccomp: Array.isArray(options) && options.some((option) => String(option).includes('seccomp')),
+    runtimes: Object.keys((info['Runtimes'] ?? {}) as Record<string, unknown>),
+  };
+}
+
+/** Removes a container by id or name and waits until it is not there. Missing is what was wanted. */
+export async function removeContainer(docker: Docker, id: string): Promise<void> {
+  try {
+    await within('remove a container', docker.getContainer(id).remove({ force: true, v: true }));
+  } catch (error) {
+    const status = engineStatus(error);
+    // 409: another call is removing it right now
+    if (status !== 404 && status !== 409) throw leaked(id, error);
+  }
+  const deadline = performance.now() + engineDeadlineMs;
+  while (await isThere(docker, id)) {
+    if (performance.now() > deadline) throw leaked(id);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function leaked(id: string, cause?: unknown): CodedError {
+  return new CodedError(
+    'sandbox_leaked',
+    `The engine did not remove container ${id}.`,
+    { container: id },
+    cause,
+  );
+}
+
+async function isThere(docker: Docker, id: string): Promise<boolean> {
+  return within('inspect a container', docker.getContainer(id).inspect()).then(
+    () => true,
+    (error: unknown) => {
+      if (engineStatus(error) === 404) return false;
+      throw error;
+    },
+  );
+}

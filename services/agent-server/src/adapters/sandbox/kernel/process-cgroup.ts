@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseCounter } from './cgroup-files.ts';
+import { readCgroupMounts } from './cgroup.ts';
+import type { CgroupCounters } from './cgroup.ts';
+
+function read(path: string | undefined): string | null {
+  if (path === undefined) return null;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null; // gone with its container, or not ours to see
+  }
+}
+
+/**
+ * Finds the counters of the control group that somebody else (a container engine) made for a process. The
+ * returned function answers null once the group is gone.
+ */
+export function countersOfProcess(pid: number): () => CgroupCounters | null {
+  const mounts = readCgroupMounts(
+    read('/proc/self/mountinfo') ?? '',
+    (path) => read(join(path, 'cgroup.controllers')) ?? '',
+  );
+  const folders = new Map<string, string>();
+  for (const line of (read(`/proc/${pid}/cgroup`) ?? '').split('\n')) {
+    const [, controllers = '', ...path] = line.split(':');
+    for (const controller of controllers.split(',')) {
+      const mount = controller === '' ? mounts.version2 : mounts.version1.get(controller);
+      if (mount !== null && mount !== undefined) folders.set(controller, join(mount, path.join(':')));
+    }
+  }
+  const file = (controller: string, name: string): string | null => {
+    const folder = folders.get(mounts.version2 === null ? controller : '');
+    return read(folder === undefined ? undefined : join(folder, name));
+  };
+  return () => {
+    if (mounts.version2 !== null) {
+      const cpuUs = parseCounter(file('', 'cpu.stat'), 'usage_usec');
+      const memoryKills = parseCounter(file('', 'memory.events'), 'oom_kill');
+      if (memoryKills === null) return null;
+      const processRefusals = parseCounter(file('', 'pids.events'), 'max');
+      return { memoryKills, processRefusals, cpuMs: cpuUs === null ? null : Math.round(cpuUs / 1000) };
+    }
+    const memoryKills = parseCounter(file('memory', 'memory.oom_control'), 'oom_kill');
+    if (memoryKills === null) return null;
+    const cpuNs = file('cpuacct', 'cpuacct.usage');
+    return {
+      memoryKills,
+      processRefusals: parseCounter(file('pids', 'pids.events'), 'max'),
+      cpuMs: cpuNs === null ? null : Math.round(Number(cpuNs) / 1e6),
+    };
+  };
+}
