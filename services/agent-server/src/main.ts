@@ -44,7 +44,8 @@ export interface AgentServer {
 export async function startAgentServer(config: Config, log: Logger): Promise<AgentServer> {
   const tls = readTlsMaterial(config.tls, new Date());
   await mkdir(config.stateFolder, { recursive: true, mode: 0o711 });
-  const driver = await chooseDriver(config.driver, { stateFolder: config.stateFolder, serverId: tls.name });
+  const options = { stateFolder: config.stateFolder, serverId: tls.name };
+  const driver = await chooseDriver(config.driver, options, log);
   const capabilities = await driver.probe();
   const workingCopies = createWorkingCopies({
     stateFolder: join(config.stateFolder, 'working-copies'),
