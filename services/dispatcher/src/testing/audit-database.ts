@@ -52,7 +52,8 @@ async function untilAlone(client: Client): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (performance.now() < deadline) {
     const { rowCount } = await client.query(
-      'SELECT FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()',
+      `SELECT FROM pg_stat_activity
+       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
     );
     if (rowCount === 0) return;
   }
