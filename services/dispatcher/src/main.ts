@@ -8,6 +8,9 @@ import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
 import { createLocalLogin, nobody } from './adapters/local-login.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
+import { checkAnthropicRequest } from '@lemniscate/shared/model/gateway-request.ts';
+import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
+import { createModels } from './adapters/model/create-models.ts';
 import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
 import { createAuditReader } from './adapters/postgres/audit-reader.ts';
 import { createDatabase } from './adapters/postgres/database.ts';
@@ -21,6 +24,10 @@ import { createObjectStore } from './adapters/s3/object-store.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
 import { createPositionWatch } from './application/events/position-watch.ts';
 import { createSegments } from './application/events/segments.ts';
+import type { AttemptClaim } from './application/events/live-attempt.ts';
+import { createOpenExchanges } from './application/gateway/open-exchanges.ts';
+import { settleAttempt } from './application/gateway/reap-exchanges.ts';
+import type { CheckRequest } from './application/gateway/check-exchange.ts';
 import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
 import { createGapWatch } from './application/recovery/credit-downtime.ts';
 import { ensureProject, localProject } from './application/projects/project.ts';
@@ -105,6 +112,7 @@ async function build(
   // Delivery
   const redis = connectRedis(config.REDIS_URL, (error) => log.debug({ err: error }, 'Redis is away'));
   parts.defer(() => closeRedis(redis, 1_000));
+  redis.on('ready', () => signals.send('redisBack', undefined));
   await checkRedis(redis, config.REDIS_URL);
   const live = createRedisLiveEvents({ url: config.REDIS_URL, log });
   parts.defer(() => live.close());
@@ -138,6 +146,12 @@ async function build(
   parts.defer(() => objects.close());
   await objects.prepare();
 
+  // Models
+  const models = await createModels(config, clock);
+  parts.defer(models.close);
+  const priceBook = readPinnedPriceBook();
+  const open = createOpenExchanges();
+
   const watch = createPositionWatch({ database, log });
   parts.defer(() => watch.close());
 
@@ -166,9 +180,16 @@ async function build(
     segments: createSegments({ objects, clock, log }),
     watch,
     auditReader: createAuditReader(database),
-    settleUsage: () => Promise.resolve(),
+    open,
+    settleUsage: (claim: AttemptClaim) =>
+      settleAttempt({ database, audit, events, priceBook, clock, open, log }, claim),
+    priceBook,
+    providerOf: models.providerOf,
+    checkRequest,
+    idleMs: 90_000,
+    exchangeMs: 30 * 60_000,
     self: certificate.uri,
-    models: { serves: (model: string) => model === 'scripted-1', examples: ['scripted-1'], defaultModel: 'scripted-1' },
+    models: models.offer,
     maxLosses: config.LEMNISCATE_MAX_LOSSES,
     leaseMs: config.LEMNISCATE_LEASE_MS,
     graceMs: config.LEMNISCATE_GRACE_MS,
@@ -195,7 +216,7 @@ async function build(
   parts.defer(internal.close);
   const jobs = startJobs(deps);
   parts.defer(() => jobs.stop(closeMs));
-  const open = await servePublic(
+  const front = await servePublic(
     {
       ...deps,
       authenticator,
@@ -209,9 +230,14 @@ async function build(
       certificate: isLoopback(config.LEMNISCATE_HOST) ? null : certificate,
     },
   );
-  parts.defer(open.close);
-  return { publicPort: open.port, internalPort: internal.port };
+  parts.defer(front.close);
+  return { publicPort: front.port, internalPort: internal.port };
 }
+
+const checkRequest: CheckRequest = (body, beta) => {
+  const check = checkAnthropicRequest(body, beta);
+  return check.ok ? null : { field: check.field, reason: check.reason };
+};
 
 function createLogger(level: string): Logger {
   return pino({ level, base: { service: 'dispatcher' } }, pino.destination({ dest: 2, sync: true }));

@@ -239,6 +239,9 @@ describe('a workstation', () => {
     assert.equal(foreign.status, 403);
     await fleet.sql(`UPDATE agent_servers SET pinned_to = 'p-1' WHERE id = $1`, [serverId]);
     assert.equal((await dispatcher.call('DELETE', `/v1/servers/${serverId}`)).status, 204);
+    const ended = await fleet.until(pinned.body.id, 'failed', 20_000);
+    assert.equal(ended.reason, 'no_capacity');
+    assert.match(ended.message ?? '', /has left/);
     const far = await dispatcher.call<{ code: string }>('POST', '/v1/servers', {
       publicKeyPem: 'x',
       url: 'https://10.0.0.1:1',

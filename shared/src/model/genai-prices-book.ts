@@ -1,4 +1,4 @@
-import { TieredPrices, findProvider } from '@pydantic/genai-prices';
+import { calcPrice, findProvider } from '@pydantic/genai-prices';
 import type { ConditionalPrice, MatchLogic, ModelInfo, ModelPrice } from '@pydantic/genai-prices';
 import { Decimal } from './decimal.ts';
 import { pinnedModifiers } from './modifiers.ts';
@@ -39,7 +39,7 @@ function priceAt(price: Price, promptTokens: number): Decimal | undefined {
 
 function tiersOf(prices: ModelPrice): ContextTier[] | undefined {
   const starts = Object.values(prices).flatMap((price) =>
-    price instanceof TieredPrices ? price.tiers.map((tier) => tier.start) : [],
+    typeof price === 'object' ? price.tiers.map((tier) => tier.start) : [],
   );
   const thresholds = [...new Set([0, ...starts])].sort((left, right) => left - right);
   const tiers = thresholds.map((abovePromptTokens) => {
@@ -95,6 +95,8 @@ function readProvider(name: (typeof providerNames)[number]): ProviderPrices {
     if (periods.length === 0) continue;
     const ids = new Set([model.id, ...equalIds(model.match), ...(knownSnapshots[model.id] ?? [])]);
     for (const id of ids) {
+      // Some names of the source are labels that nothing is served under.
+      if (calcPrice({ input_tokens: 1 }, id, { providerId: name })?.model.id !== model.id) continue;
       models.set(id, periods);
       if (allowsDates(model.match, id)) datedModels.add(id);
     }

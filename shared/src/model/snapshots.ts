@@ -3,6 +3,7 @@
  * rule. The prefix rule itself is not taken over: it would price models that do not exist yet.
  */
 export const knownSnapshots: Readonly<Record<string, readonly string[]>> = {
+  'gpt-5-nano': ['gpt-5-nano-2025-08-07'],
   'claude-3-haiku': ['claude-3-haiku-20240307'],
   'claude-3-opus-latest': ['claude-3-opus-20240229'],
   'claude-3-sonnet': ['claude-3-sonnet-20240229'],

@@ -8,10 +8,10 @@ export interface SignalPayloads {
   slotFreed: undefined;
   /** A session has ended (its id). */
   ended: string;
-  /** An attempt may have been lost or has passed a deadline. */
-  attemptDue: undefined;
-  /** A server that nobody knows by name has spoken. */
+  /** A server does not answer, or one that nobody knows by name has spoken. */
   probeServers: undefined;
+  /** Redis answers again, perhaps with nothing in it. */
+  redisBack: undefined;
 }
 export type SignalName = keyof SignalPayloads;
 

@@ -23,6 +23,8 @@ import { registerPermitRoutes } from './permits-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
 import { registerToolCallRoutes } from './tool-calls-routes.ts';
 import { registerAttemptUploadRoutes, registerUploadRoutes } from './uploads-routes.ts';
+import { registerGatewayRoutes } from './gateway-routes.ts';
+import type { GatewayDeps } from './gateway-routes.ts';
 import { registerHealthRoutes } from './health-routes.ts';
 import type { HealthDeps } from './health-routes.ts';
 import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
@@ -60,7 +62,13 @@ export type PublicDeps = FrameDeps &
   ReviewDeps &
   AuditRouteDeps & { readonly authenticator: Authenticator; readonly ready: HealthDeps['parts'] };
 
-export type InternalDeps = FrameDeps & HeartbeatDeps & IngestDeps & PermitDeps & ResultDeps & UploadDeps;
+export type InternalDeps = FrameDeps &
+  HeartbeatDeps &
+  IngestDeps &
+  PermitDeps &
+  ResultDeps &
+  UploadDeps &
+  GatewayDeps;
 
 export interface ListenerAddress<Certificate> {
   readonly host: string;
@@ -114,6 +122,7 @@ export async function serveInternal(
   registerPermitRoutes(app, deps);
   registerResultRoutes(app, deps);
   registerAttemptUploadRoutes(app, deps);
+  registerGatewayRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_INTERNAL_PORT');
 }
 

@@ -2,17 +2,21 @@ import { drainOutbox } from '../application/placement/drain-outbox.ts';
 import { placeSession } from '../application/placement/place-session.ts';
 import type { PlaceSessionDeps } from '../application/placement/place-session.ts';
 import { promoteWaiting } from '../application/placement/promote-waiting.ts';
+import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
+import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts';
 import { requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
 import { probeServers } from '../application/servers/probe-servers.ts';
 import type { ProbeDeps, ProbeMemory } from '../application/servers/probe-servers.ts';
 import type { PlacementJob, PlacementQueue } from '../application/ports/placement-queue.ts';
 import type { SignalName } from '../application/signals.ts';
+import { expireApprovals } from './approval-expiry.ts';
+import { stopOverdue } from './budget-watch.ts';
 import { startLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
 import { reap } from './reaper.ts';
 import type { ReaperDeps } from './reaper.ts';
 
-export interface JobDeps extends PlaceSessionDeps, ProbeDeps, ReaperDeps {
+export interface JobDeps extends PlaceSessionDeps, ProbeDeps, ReaperDeps, ReapExchangesDeps {
   readonly queue: PlacementQueue & {
     work(
       place: (
@@ -41,8 +45,11 @@ export function startJobs(deps: JobDeps): Jobs {
     ['probe', 2_000, 'probeServers', () => probeServers(deps, probes)],
     ['outbox', 1_000, 'outbox', () => drainOutbox(deps)],
     ['promote', 1_000, 'slotFreed', () => promoteWaiting(deps)],
-    ['reaper', 1_000, 'attemptDue', () => reap(deps)],
-    ['requeue', 2_000, null, () => requeueForgotten(deps)],
+    ['reaper', 1_000, 'probeServers', () => reap(deps)],
+    ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
+    ['approval expiry', 1_000, null, () => expireApprovals(deps)],
+    ['budget watch', 5_000, null, () => stopOverdue(deps)],
+    ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
   ];
   const unsubscribes: (() => void)[] = [];
   const loops: Loop[] = plan.map(([name, everyMs, signal, work]) => {

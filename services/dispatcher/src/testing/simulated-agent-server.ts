@@ -29,7 +29,11 @@ export interface SimulatedAgentServer {
   onTaken: (order: SessionOrder) => void;
   heartbeat(): Promise<HeartbeatAnswer>;
   /** Posts to the dispatcher's internal listener with this server's certificate. */
-  post(path: string, body: unknown): Promise<{ status: number; body: unknown }>;
+  post(
+    path: string,
+    body: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: unknown }>;
   startHeartbeats(everyMs: number): void;
   stopHeartbeats(): void;
   /** Ends a session as the server sees it: its slot is free. */
@@ -73,11 +77,15 @@ export async function startSimulatedAgentServer(
     profiles: ['default'],
     draining: false,
   });
-  const post = async (path: string, body: unknown): Promise<{ status: number; body: unknown }> => {
+  const post = async (
+    path: string,
+    body: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; body: unknown }> => {
     const answer = await request(`${options.dispatcherUrl()}${path}`, {
       method: 'POST',
       dispatcher,
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
     return { status: answer.statusCode, body: await answer.body.json() };

@@ -115,7 +115,13 @@ async function openSession(
 }
 
 async function ask(token: string, more: object = {}, server: 'a' | 'b' = 'a'): Promise<IncomingMessage> {
-  const body = JSON.stringify({ model, max_tokens: 1000, messages: [{ role: 'user', content: 'go on' }], stream: true, ...more });
+  const body = JSON.stringify({
+    model,
+    max_tokens: 1000,
+    messages: [{ role: 'user', content: 'go on' }],
+    stream: true,
+    ...more,
+  });
   const sent = request({
     host: '127.0.0.1',
     port,

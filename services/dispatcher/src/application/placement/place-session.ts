@@ -4,6 +4,7 @@ import type { Log } from '../ports/log.ts';
 import type { PlacementJob } from '../ports/placement-queue.ts';
 import type { Reservations } from '../ports/reservations.ts';
 import { defaultPool } from '../servers/configured-server.ts';
+import { findServer } from '../servers/server-row.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import type { Signals } from '../signals.ts';
@@ -64,6 +65,14 @@ export async function placeSession(
       rebuilt = true;
       await deps.rebuildLedger();
       continue;
+    }
+    if (
+      reservation.kind === 'empty' &&
+      session.pinned_server !== null &&
+      (await hasLeft(deps, session.pinned_server))
+    ) {
+      await failForGood(deps, job.sessionId, [`${session.pinned_server}: the workstation has left`]);
+      return done;
     }
     if (reservation.kind !== 'reserved') return later(deps, told, looks);
     const { serverId } = reservation;
@@ -147,6 +156,10 @@ async function takeBack(
     }
   }
   return pending ? { failure: failed ? how : null } : 'moved';
+}
+
+async function hasLeft(deps: PlaceSessionDeps, serverId: string): Promise<boolean> {
+  return (await findServer(deps.database, serverId)) === null;
 }
 
 async function isLive(deps: PlaceSessionDeps, sessionId: string, attempt: number): Promise<boolean> {

@@ -41,10 +41,15 @@ export function checkOrder(request: SessionRequest, policy: Policy, offer: Model
   return { model, runtime };
 }
 
-function checkModel(asked: string | undefined, rule: readonly string[] | undefined, offer: ModelOffer): string {
+function checkModel(
+  asked: string | undefined,
+  rule: readonly string[] | undefined,
+  offer: ModelOffer,
+): string {
   const served = rule?.filter((model) => offer.serves(model));
   // The fleet's default steps aside for a policy that does not have it, instead of refusing every request.
-  const fallback = served === undefined || served.includes(offer.defaultModel) ? offer.defaultModel : served[0];
+  const fallback =
+    served === undefined || served.includes(offer.defaultModel) ? offer.defaultModel : served[0];
   const model = asked ?? fallback;
   if (model !== undefined && offer.serves(model) && (served?.includes(model) ?? true)) return model;
   return named('model_unknown', 'model', model ?? 'any', served ?? offer.examples);

@@ -1,0 +1,38 @@
+import { createInterface } from 'node:readline';
+import { once } from 'node:events';
+import type { Command } from 'commander';
+import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
+import { replayLine } from '@lemniscate/shared/model/replay-lines.ts';
+import { exitCodes } from '../io.ts';
+import type { CommandIo } from '../io.ts';
+
+/** Replays JSON lines from the input to the output, in order. Blank lines are skipped. */
+async function replay(io: CommandIo): Promise<void> {
+  const book = readPinnedPriceBook();
+  let allRead = true;
+  for await (const line of createInterface({
+    input: io.stdin,
+    crlfDelay: Infinity,
+    signal: io.signal,
+  })) {
+    if (line.trim() === '') continue;
+    const { text, ok } = replayLine(line, book);
+    allRead &&= ok;
+    if (!io.stdout.write(`${text}\n`)) await once(io.stdout, 'drain');
+  }
+  io.setExitCode(allRead ? exitCodes.done : exitCodes.usage);
+}
+
+/**
+ * `lemniscate costs replay`: recorded calls in, tokens and exact cost out, one JSON object a line. A line that cannot
+ * be read is answered with `{id, error}`, and the exit code is then 2.
+ */
+export function registerCostsReplay(program: Command, io: CommandIo): void {
+  const costs =
+    program.commands.find((command) => command.name() === 'costs') ??
+    program.command('costs').description('What sessions used and cost.');
+  costs
+    .command('replay')
+    .description('Prices recorded model calls: JSON lines from stdin, JSON lines to stdout.')
+    .action(() => replay(io));
+}

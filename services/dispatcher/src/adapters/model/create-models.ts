@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'undici';
+import type { Clock } from '@lemniscate/shared/clock.ts';
+import type { Secret } from '@lemniscate/shared/config/secret.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { ModelProvider } from '../../application/ports/model-provider.ts';
+import type { ModelOffer } from '../../application/sessions/check-order.ts';
+import { createModelProviders } from './registry.ts';
+import { loadScripts } from './scripted/load-scripts.ts';
+import { scriptedModel } from './scripted/scripted-provider.ts';
+
+export interface ModelSettings {
+  readonly LEMNISCATE_MODEL?: string | undefined;
+  readonly ANTHROPIC_API_KEY?: Secret | undefined;
+  readonly ANTHROPIC_BASE_URL: string;
+}
+
+/** The providers of this fleet and what they offer. */
+export interface Models {
+  readonly offer: ModelOffer;
+  readonly providerOf: (model: string) => ModelProvider | undefined;
+  readonly close: () => Promise<void>;
+}
+
+/** What a session gets that names no model, where a key makes a real one possible. */
+const usualModel = 'claude-sonnet-4-6';
+
+/**
+ * Builds every provider that has what it needs.
+ * @throws CodedError `configuration_invalid` when no provider serves the default model
+ */
+export async function createModels(settings: ModelSettings, clock: Clock): Promise<Models> {
+  const hasKey = settings.ANTHROPIC_API_KEY !== undefined;
+  const agent = new Agent({ connect: { timeout: 10_000 }, keepAliveTimeout: 60_000 });
+  const { names, providerOf } = createModelProviders({
+    newId: randomUUID,
+    clock,
+    delay: async (ms, signal) => delay(ms, undefined, { signal }),
+    agent,
+    scripts: await loadScripts(),
+    anthropicBaseUrl: settings.ANTHROPIC_BASE_URL,
+    ...(settings.ANTHROPIC_API_KEY === undefined ? {} : { anthropicApiKey: settings.ANTHROPIC_API_KEY }),
+  });
+  const serves = (model: string): boolean => providerOf(model) !== undefined;
+  const defaultModel = settings.LEMNISCATE_MODEL ?? (hasKey ? usualModel : scriptedModel);
+  if (!serves(defaultModel))
+    throw new CodedError(
+      'configuration_invalid',
+      `LEMNISCATE_MODEL: no provider serves "${defaultModel}" (providers: ${names.join(', ')}). Name another model, or set ANTHROPIC_API_KEY for Claude models.`,
+      { model: defaultModel, providers: names },
+    );
+  return {
+    offer: { serves, examples: hasKey ? [scriptedModel, usualModel] : [scriptedModel], defaultModel },
+    providerOf,
+    close: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { replay, sse } from './testing.ts';
+
+const model = 'gpt-5.1';
+const response = (status: string, more: object = {}, id = 'resp_1') => ({
+  id,
+  object: 'response',
+  status,
+  model,
+  service_tier: 'default',
+  output: [],
+  usage: null,
+  ...more,
+});
+const usage = (input: number, output: number, cached = 0, reasoning = 0) => ({
+  input_tokens: input,
+  input_tokens_details: { cached_tokens: cached },
+  output_tokens: output,
+  output_tokens_details: { reasoning_tokens: reasoning },
+  total_tokens: input + output,
+});
+const responses = (stream: readonly unknown[], more: object = {}) =>
+  replay({ provider: 'openai', api: 'responses', model, stream, ...more });
+const event = (type: string, body: object): string => sse({ type, response: body });
+const created = event('response.created', response('in_progress', { service_tier: 'auto' }));
+
+describe('the Responses API', () => {
+  test('input includes the cached, output includes the reasoning', () => {
+    const call = responses([response('completed', { usage: usage(1000, 100, 600, 80) })]);
+    assert.deepEqual([call.inputTokens, call.cacheReadTokens, call.outputTokens], [400, 600, 100]);
+    assert.equal(call.costUsd, '0.001575');
+  });
+
+  test('writes to the cache are a bucket of their own where they are told', () => {
+    const told = {
+      ...usage(1000, 0, 200),
+      input_tokens_details: { cached_tokens: 200, cache_write_tokens: 300 },
+    };
+    const call = responses([response('completed', { model: 'gpt-5.6-sol', usage: told })]);
+    assert.deepEqual(
+      [call.inputTokens, call.cacheReadTokens, call.cacheWriteTokens, call.cacheWrite1hTokens],
+      [500, 200, 300, 0],
+    );
+    // 500·4 + 200·0.4 + 300·5, from 21 August 2026 on
+    assert.equal(call.costUsd, '0.00358');
+  });
+
+  test('an answer that hit its own bound is final and billed', () => {
+    const call = responses([
+      created,
+      event('response.incomplete', response('incomplete', { usage: usage(10, 5) })),
+    ]);
+    assert.deepEqual([call.outputTokens, call.complete], [5, true]);
+  });
+
+  test('a stream that is cut before its closing event is begun, unknown and a lower bound', () => {
+    const call = responses([created, sse({ type: 'response.output_text.delta', delta: 'ok' })]);
+    assert.deepEqual(
+      [call.outputTokens, call.complete, call.costIsLowerBound, call.costUsd, call.billableResponses],
+      [0, false, true, '0', 1],
+    );
+  });
+
+  test('a failure without usage is not billed', () => {
+    const call = responses([
+      created,
+      event('response.failed', response('failed', { error: { code: 'server_error' } })),
+    ]);
+    assert.deepEqual([call.complete, call.costUsd, call.billableResponses], [true, '0', 0]);
+  });
+
+  test('a cut stream that is retrieved later counts once and whole, in any order', () => {
+    const full = response('completed', { usage: usage(10, 5) });
+    for (const stream of [
+      [created, full],
+      [response('queued'), response('in_progress'), full],
+      [full, created, full],
+    ]) {
+      const call = responses(stream);
+      assert.deepEqual([call.outputTokens, call.complete, call.billableResponses], [5, true, 1]);
+    }
+  });
+
+  test('two responses of one stream both count', () => {
+    const call = responses([
+      event('response.completed', response('completed', { usage: usage(10, 5) })),
+      event('response.completed', response('completed', { usage: usage(20, 7) }, 'resp_2')),
+    ]);
+    assert.deepEqual([call.inputTokens, call.outputTokens, call.billableResponses], [30, 12, 2]);
+  });
+
+  test('the served tier counts, not the requested one', () => {
+    const served = (tier: string | null, asked: string) =>
+      responses([response('completed', { service_tier: tier, usage: usage(1_000_000, 0) })], {
+        request: { service_tier: asked },
+      }).costUsd;
+    // The long prompt stays within one tier for this model.
+    assert.equal(served('default', 'flex'), '1.25');
+    assert.equal(served('flex', 'auto'), '0.625');
+    assert.equal(served('priority', 'priority'), '2.5');
+    assert.equal(served('default', 'priority'), '1.25');
+    assert.equal(served('auto', 'flex'), '0.625');
+    assert.equal(served('ultrafast', 'auto'), null);
+  });
+
+  test('an error body is free', () => {
+    const call = responses([{ error: { message: 'x', type: 'invalid_request_error' } }]);
+    assert.deepEqual([call.complete, call.costUsd, call.billableResponses], [true, '0', 0]);
+  });
+});
+
+describe('the Chat Completions API', () => {
+  const chat = (stream: readonly unknown[], more: object = {}) =>
+    replay({ provider: 'openai', api: 'chat.completions', model: 'gpt-4.1', stream, ...more });
+  const chunk = (more: object, id = 'chatcmpl-1'): string =>
+    `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', model: 'gpt-4.1', choices: [{ index: 0, delta: {} }], usage: null, ...more })}\n\n`;
+  const last = (prompt: number, completion: number, id = 'chatcmpl-1'): string =>
+    chunk({ choices: [], usage: { prompt_tokens: prompt, completion_tokens: completion } }, id);
+  const done = 'data: [DONE]\n\n';
+
+  test('usage comes with the closing chunk', () => {
+    const call = chat([chunk({}), last(90, 9), done]);
+    assert.deepEqual([call.inputTokens, call.outputTokens, call.complete], [90, 9, true]);
+  });
+
+  test('running totals are cumulative', () => {
+    const running = (completion: number) =>
+      chunk({ usage: { prompt_tokens: 90, completion_tokens: completion } });
+    assert.equal(chat([running(1), running(2), running(3), done]).outputTokens, 3);
+    assert.equal(chat([running(1), running(2)]).complete, false);
+  });
+
+  test('a stream without usage is unknown, even with its end', () => {
+    for (const stream of [[chunk({})], [chunk({}), done]]) {
+      const call = chat(stream);
+      assert.deepEqual([call.complete, call.costIsLowerBound, call.billableResponses], [false, true, 1]);
+    }
+  });
+
+  test('reasoning, audio and rejected predictions are inside the output', () => {
+    const call = chat([
+      {
+        id: 'c',
+        object: 'chat.completion',
+        model: 'gpt-4.1',
+        choices: [{}],
+        usage: {
+          prompt_tokens: 100,
+          completion_tokens: 50,
+          prompt_tokens_details: { cached_tokens: 40 },
+          completion_tokens_details: { reasoning_tokens: 20, rejected_prediction_tokens: 10 },
+        },
+      },
+    ]);
+    assert.deepEqual([call.inputTokens, call.cacheReadTokens, call.outputTokens], [60, 40, 50]);
+  });
+
+  test('two completions of one stream both count, a repeat does not', () => {
+    const call = chat([last(10, 1, 'a'), done, last(20, 2, 'b'), done, last(10, 1, 'a'), done]);
+    assert.deepEqual([call.inputTokens, call.outputTokens, call.billableResponses], [30, 3, 2]);
+  });
+
+  test('a batch file’s lines are unwrapped and cost half', () => {
+    const body = {
+      id: 'c',
+      object: 'chat.completion',
+      model: 'gpt-4.1',
+      choices: [{}],
+      usage: { prompt_tokens: 1_000_000, completion_tokens: 0 },
+    };
+    const stream = [{ custom_id: 'x', response: { status_code: 200, body } }];
+    for (const api of ['batches', 'chat.completions.batch']) assert.equal(chat(stream, { api }).costUsd, '1');
+  });
+});
