@@ -9,8 +9,8 @@ import type { ServerCommand, SessionOrder } from '@lemniscate/shared/protocol/se
 import { toolNames } from '@lemniscate/shared/tools/catalogue.ts';
 import { sandboxDrivers } from '../adapters/sandbox/registry.ts';
 import type { Config } from '../config.ts';
-import { startAgentServer } from '../main.ts';
-import type { AgentServer } from '../main.ts';
+import { startAgentServer } from '../start-agent-server.ts';
+import type { AgentServer } from '../start-agent-server.ts';
 import { createTestAuthority } from './certificates.ts';
 import { startScriptedDispatcher } from './scripted-dispatcher.ts';
 import type { ScriptedDispatcher } from './scripted-dispatcher.ts';
