@@ -106,11 +106,14 @@ const files: readonly EscapeAttempt[] = [
     'no memory or kernel log device',
     'for d in /dev/mem /dev/kmsg /dev/port; do ( : < $d ) 2>/dev/null && echo ESCAPED; done',
   ),
-  perl(
-    'no device node of one’s own',
-    `my $f = "/tmp/lemniscate-node-$$"; syscall(${number('mknodat')}, -100, $f, 0020666, 0x0103);
+  {
+    ...perl(
+      'no device node of one’s own',
+      `my $f = "/tmp/lemniscate-node-$$"; syscall(${number('mknodat')}, -100, $f, 0020666, 0x0103);
      print "ESCAPED\\n" if open(my $h, "<", $f); unlink $f;`,
-  ),
+    ),
+    hostKernel: true,
+  },
   bash(
     'no write to kernel settings',
     'f=/proc/sys/kernel/core_pattern; v=$(cat $f) && echo "$v" 2>/dev/null > $f && echo ESCAPED',
@@ -146,17 +149,20 @@ const processes: readonly EscapeAttempt[] = [
     needsOwnUser: true,
   },
   perl(
-    'no descriptor of the supervisor',
-    `${others} for my $p (@p) { for my $f (0..2) { print "ESCAPED $p $f\\n" if open(my $h, ">>", "/proc/$p/fd/$f") } }`,
+    'no descriptor of the wire',
+    `${others} for my $p (@p) { for my $f (0, 1) { print "ESCAPED $p $f\\n" if open(my $h, ">>", "/proc/$p/fd/$f") } }`,
   ),
   perl(
     'no memory of the supervisor',
     `${others} for my $p (@p) { print "ESCAPED $p\\n" if open(my $h, "<", "/proc/$p/mem") }`,
   ),
-  perl(
-    'no environment of the supervisor',
-    `${others} for my $p (@p) { open(my $h, "<", "/proc/$p/environ") or next; print "ESCAPED $p\\n" if defined sysread($h, my $b, 1) }`,
-  ),
+  {
+    ...perl(
+      'no environment of the supervisor',
+      `${others} for my $p (@p) { open(my $h, "<", "/proc/$p/environ") or next; print "ESCAPED $p\\n" if defined sysread($h, my $b, 1) }`,
+    ),
+    hostKernel: true,
+  },
   perl(
     'no limit set on the supervisor',
     `${others} for my $p (@p) { my $b = pack("QQ"); print "ESCAPED $p\\n" if syscall(${number('prlimit64')}, $p, 7, 0, $b) == 0 }`,
