@@ -1,0 +1,269 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import { createNewId } from '@lemniscate/shared/id.ts';
+import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
+import { createAgentServerClient } from './adapters/agent-server-client.ts';
+import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
+import { createLocalLogin, nobody } from './adapters/local-login.ts';
+import { createModels } from './adapters/model/create-models.ts';
+import { readPolicyFile } from './adapters/policy-file.ts';
+import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
+import { createAuditReader } from './adapters/postgres/audit-reader.ts';
+import { createDatabase } from './adapters/postgres/database.ts';
+import type { PostgresDatabase } from './adapters/postgres/database.ts';
+import { createEventLog } from './adapters/postgres/event-log.ts';
+import { migrate } from './adapters/postgres/migrations.ts';
+import { createPlacementQueue } from './adapters/queue/placement-queue.ts';
+import { checkRedis, closeRedis, connectRedis } from './adapters/redis/connection.ts';
+import { createRedisLiveEvents } from './adapters/redis/live-events.ts';
+import { createReservations } from './adapters/redis/reservation.ts';
+import { createObjectStore } from './adapters/s3/object-store.ts';
+import { readServiceCertificate } from './adapters/service-certificate.ts';
+import type { AttemptClaim } from './application/events/live-attempt.ts';
+import { createPositionWatch } from './application/events/position-watch.ts';
+import { createSegments } from './application/events/segments.ts';
+import { createOpenExchanges } from './application/gateway/open-exchanges.ts';
+import { settleAttempt } from './application/gateway/reap-exchanges.ts';
+import { objectKey } from './application/ports/object-store.ts';
+import { ensureProject, localProject } from './application/projects/project.ts';
+import { createGapWatch } from './application/recovery/credit-downtime.ts';
+import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
+import { defaultPool, pinnedPool } from './application/servers/configured-server.ts';
+import { rebuildLedger } from './application/servers/probe-servers.ts';
+import { findServer } from './application/servers/server-row.ts';
+import { createSignals } from './application/signals.ts';
+import type { Signals } from './application/signals.ts';
+import { isLoopback } from './config.ts';
+import type { DispatcherConfig } from './config.ts';
+import { serveInternal, servePublic } from './http/serve.ts';
+import { startJobs } from './jobs/start-jobs.ts';
+
+/** A dispatcher that serves. */
+export interface RunningDispatcher {
+  readonly publicPort: number;
+  readonly internalPort: number;
+  /** Stops taking work, lets what runs finish within bounds, and lets go of everything. */
+  stop(): Promise<void>;
+}
+
+/** How the dispatcher's keys in Redis are told apart from those of others. */
+const redisPrefix = 'lemniscate';
+/** Postgres connections of one dispatcher. Nobody who holds one waits for a second. */
+const connections = 20;
+/** Placements of one dispatcher at the same time. */
+const concurrency = 32;
+const bundleAddressSeconds = 600;
+/** How long parts may take to finish what they do when the dispatcher stops. Milliseconds. */
+export const closeMs = 5_000;
+
+/**
+ * Builds a dispatcher out of its parts; the only place besides `main.ts` that knows adapters. If a part cannot be had,
+ * those that were built before it are closed again, the last one first.
+ * @throws CodedError that names the part and says what to do
+ */
+export async function startDispatcher(config: DispatcherConfig, log: Logger): Promise<RunningDispatcher> {
+  const parts = new AsyncDisposableStack();
+  try {
+    const ports = await build(config, log, parts);
+    return { ...ports, stop: () => parts.disposeAsync() };
+  } catch (error) {
+    await parts.disposeAsync();
+    throw error;
+  }
+}
+
+async function build(
+  config: DispatcherConfig,
+  log: Logger,
+  parts: AsyncDisposableStack,
+): Promise<Omit<RunningDispatcher, 'stop'>> {
+  const clock = systemClock;
+  const signals = createSignals();
+  // Files first: a wrong one is told before anything is connected.
+  const identity = await readIdentity(config);
+  const models = await createModels(config, clock);
+  parts.defer(models.close);
+  const database = await openRecord(config, log, parts);
+  const delivery = await openDelivery(config, log, signals, parts);
+  const { objects, ...contents } = await openContents(config, log, database, parts);
+  const audit = await openAuditLog(database, log);
+  const events = createEventLog({ clock, live: delivery.live });
+  const servers = createAgentServerClient({
+    certificate: identity.certificate,
+    addressOf: async (serverId) => (await findServer(database, serverId))?.url ?? null,
+    log,
+    timeoutMs: 5_000,
+  });
+  parts.defer(() => servers.close());
+  const priceBook = readPinnedPriceBook();
+  const open = createOpenExchanges();
+  const deps = {
+    ...delivery,
+    ...contents,
+    ...settingsOf(config),
+    database,
+    objects,
+    audit,
+    events,
+    servers,
+    signals,
+    log,
+    clock,
+    priceBook,
+    open,
+    newId: createNewId(),
+    random: Math.random,
+    newRelayToken: () => `lmr_${randomBytes(32).toString('base64url')}`,
+    self: identity.certificate.uri,
+    caPem: identity.certificate.ca,
+    issueCertificate: identity.issueCertificate,
+    models: models.offer,
+    providerOf: models.providerOf,
+    probe: servers.probe,
+    auditReader: createAuditReader(database),
+    guard: createMassExpiryGuard(clock, 60_000),
+    gaps: createGapWatch(clock, 4_000, config.LEMNISCATE_START_TIMEOUT_MS),
+    rebuildLedger: () => rebuildLedger({ database, reservations: delivery.reservations }),
+    settleUsage: (claim: AttemptClaim) =>
+      settleAttempt({ database, audit, events, priceBook, clock, open, log }, claim),
+    bundleAddress: (projectId: string, sha256: string) =>
+      objects.presignGet(objectKey(projectId, sha256), bundleAddressSeconds),
+  };
+
+  const internal = await serveInternal(deps, {
+    host: config.LEMNISCATE_INTERNAL_HOST,
+    port: config.LEMNISCATE_INTERNAL_PORT,
+    certificate: identity.certificate,
+  });
+  parts.defer(internal.close);
+  const jobs = startJobs(deps);
+  parts.defer(() => jobs.stop(closeMs));
+  const front = await servePublic(
+    {
+      ...deps,
+      authenticator: identity.authenticator,
+      internalUrl: () => `https://${config.LEMNISCATE_INTERNAL_HOST}:${internal.port}`,
+      ready: { postgres: () => database.query('SELECT 1'), redis: () => delivery.redis.ping() },
+    },
+    {
+      host: config.LEMNISCATE_HOST,
+      port: config.LEMNISCATE_PORT,
+      // Plain HTTP never leaves the machine.
+      certificate: isLoopback(config.LEMNISCATE_HOST) ? null : identity.certificate,
+    },
+  );
+  parts.defer(front.close);
+  return { publicPort: front.port, internalPort: internal.port };
+}
+
+/** Who this dispatcher is, who may speak to it, and whom it may vouch for. */
+async function readIdentity(config: DispatcherConfig) {
+  const certificate = readServiceCertificate(
+    { ca: config.LEMNISCATE_TLS_CA, cert: config.LEMNISCATE_TLS_CERT, key: config.LEMNISCATE_TLS_KEY },
+    'dispatcher',
+    systemClock,
+  );
+  const issueCertificate =
+    config.LEMNISCATE_CA_KEY === undefined
+      ? null
+      : createCertificateIssuer(certificate.ca, config.LEMNISCATE_CA_KEY, systemClock);
+  const authenticator =
+    config.LEMNISCATE_LOCAL_LOGIN === undefined
+      ? nobody
+      : await createLocalLogin(config.LEMNISCATE_LOCAL_LOGIN, systemClock);
+  return { certificate, issueCertificate, authenticator };
+}
+
+async function openRecord(
+  config: DispatcherConfig,
+  log: Logger,
+  parts: AsyncDisposableStack,
+): Promise<PostgresDatabase> {
+  const policy = await readPolicyFile(config.LEMNISCATE_DEFAULT_POLICY, {
+    maxActions: config.LEMNISCATE_SESSION_MAX_ACTIONS,
+    maxMinutes: config.LEMNISCATE_SESSION_MAX_MINUTES,
+  });
+  const migrated = await migrate(config.DATABASE_URL, (message) =>
+    log.warn({ component: 'migrations' }, message),
+  );
+  if (migrated.length > 0) log.info({ migrated }, 'the schema was brought up to date');
+  const database = createDatabase({
+    url: config.DATABASE_URL,
+    connections,
+    statementTimeoutMs: 10_000,
+    onIdleError: (error) => log.warn({ err: error }, 'a connection to Postgres broke while idle'),
+  });
+  parts.defer(() => database.close());
+  await ensureProject(database, localProject, policy);
+  return database;
+}
+
+/** Redis: the queue, the ledger of slots and the live signals. */
+async function openDelivery(
+  config: DispatcherConfig,
+  log: Logger,
+  signals: Signals,
+  parts: AsyncDisposableStack,
+) {
+  const redis = connectRedis(config.REDIS_URL, (error) => log.debug({ err: error }, 'Redis is away'));
+  parts.defer(() => closeRedis(redis, 1_000));
+  redis.on('ready', () => signals.send('redisBack', undefined));
+  await checkRedis(redis, config.REDIS_URL);
+  const live = createRedisLiveEvents({ url: config.REDIS_URL, log });
+  parts.defer(() => live.close());
+  const queue = createPlacementQueue({
+    url: config.REDIS_URL,
+    redis,
+    prefix: redisPrefix,
+    pools: [defaultPool, pinnedPool],
+    log,
+    concurrency,
+  });
+  parts.defer(() => queue.close(closeMs));
+  const reservations = createReservations(redis, `{${redisPrefix}:placement}`, Math.random);
+  return { redis, live, queue, reservations };
+}
+
+/** The object store, and who reads sessions' events out of it and the record. */
+async function openContents(
+  config: DispatcherConfig,
+  log: Logger,
+  database: PostgresDatabase,
+  parts: AsyncDisposableStack,
+) {
+  const objects = createObjectStore({
+    endpoint: config.S3_ENDPOINT,
+    bucket: config.S3_BUCKET,
+    region: config.AWS_REGION,
+    accessKeyId: config.AWS_ACCESS_KEY_ID,
+    secretAccessKey: config.AWS_SECRET_ACCESS_KEY,
+  });
+  parts.defer(() => objects.close());
+  await objects.prepare();
+  const watch = createPositionWatch({ database, log });
+  parts.defer(() => watch.close());
+  return { objects, watch, segments: createSegments({ objects, clock: systemClock, log }) };
+}
+
+async function openAuditLog(database: PostgresDatabase, log: Logger) {
+  const appended = createAppendSignal(database, (error) =>
+    log.debug({ err: error }, 'the exporter was not woken'),
+  );
+  return createAuditLog({ clock: systemClock, commitmentKey: await readCommitmentKey(database), appended });
+}
+
+/** Bounds that the application works with. Milliseconds unless the name says otherwise. */
+function settingsOf(config: DispatcherConfig) {
+  return {
+    configured: config.AGENT_SERVERS,
+    leaseMs: config.LEMNISCATE_LEASE_MS,
+    graceMs: config.LEMNISCATE_GRACE_MS,
+    maxLosses: config.LEMNISCATE_MAX_LOSSES,
+    queueMaxWaitSeconds: config.LEMNISCATE_QUEUE_MAX_WAIT_SECONDS,
+    times: { leaseMs: config.LEMNISCATE_LEASE_MS, startTimeoutMs: config.LEMNISCATE_START_TIMEOUT_MS },
+    // A provider may be silent so long while it answers, and an exchange may take so long.
+    idleMs: 90_000,
+    exchangeMs: 30 * 60_000,
+  };
+}
