@@ -48,29 +48,45 @@ function argumentWays(word: CommandArgument, scope: Scope): Alternatives {
 }
 
 function product(choices: readonly Choice[]): Words[] {
-  let ways: Words[] = [{ words: [], raws: [] }];
-  for (const choice of choices)
-    ways = ways.flatMap((way) => choice.ways.map((fields) => extend(way, fields, choice.raw)));
+  let ways: Building[] = [{ words: [], raws: [] }];
+  for (const choice of choices) {
+    const [only, second] = choice.ways;
+    // one alternative is appended in place: copying would be quadratic in the number of words
+    if (second === undefined) for (const way of ways) extend(way, only ?? [], choice.raw);
+    else
+      ways = ways.flatMap((way) =>
+        choice.ways.map((fields) =>
+          extend({ words: [...way.words], raws: [...way.raws] }, fields, choice.raw),
+        ),
+      );
+  }
   return ways;
 }
 
 /** Every alternative of every word is seen once, beside what the other words most likely are. */
 function oneByOne(choices: readonly Choice[]): Words[] {
   const widest = Math.max(...choices.map((choice) => choice.ways.length));
-  return Array.from({ length: widest }, (_, turn) =>
-    choices.reduce<Words>(
-      (way, choice) => extend(way, choice.ways[turn % choice.ways.length] ?? [mark.unknown], choice.raw),
-      { words: [], raws: [] },
-    ),
-  );
+  return Array.from({ length: widest }, (_, turn) => {
+    const way: Building = { words: [], raws: [] };
+    for (const choice of choices)
+      extend(way, choice.ways[turn % choice.ways.length] ?? [mark.unknown], choice.raw);
+    return way;
+  });
 }
 
-function extend(way: Words, fields: readonly string[], raw: string): Words {
-  const raws = fields.length === 1 ? [raw] : fields;
-  return { words: [...way.words, ...fields], raws: [...way.raws, ...raws] };
+interface Building {
+  readonly words: string[];
+  readonly raws: string[];
+}
+
+function extend(way: Building, fields: readonly string[], raw: string): Building {
+  way.words.push(...fields);
+  if (fields.length === 1) way.raws.push(raw);
+  else way.raws.push(...fields);
+  return way;
 }
 
 /** The call that the words make. */
 export function callOf({ words, raws }: Words, cwd: string): Call {
-  return { name: commandName(words[0] ?? '', raws[0] ?? ''), words, raws, cwd };
+  return { name: commandName(words[0] ?? ''), words, raws, cwd };
 }

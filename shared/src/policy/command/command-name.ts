@@ -1,15 +1,23 @@
 /**
  * What a program is called, however it is addressed: the last part of its path, without the endings by which
  * Windows finds programs, in lower case (file systems that ignore case run `SUDO` too).
- * @param value the word's value
- * @param raw the word as written; a backslash path loses its backslashes in bash
  */
-export function commandName(value: string, raw: string): string {
-  const windows = /^["']?([A-Za-z]:)?[^'"]*\\[^'"]*$/.test(raw) && /^["']?([A-Za-z]:|\.{0,2}\\|%)/.test(raw);
-  const path = windows ? raw.replace(/^["']+|["']+$/g, '') : value;
-  const base = path.slice(Math.max(path.lastIndexOf('/'), windows ? path.lastIndexOf('\\') : -1) + 1);
-  return base
+export function commandName(value: string): string {
+  return value
+    .slice(value.lastIndexOf('/') + 1)
     .trim()
     .toLowerCase()
     .replace(/\.(exe|com|cmd|bat|ps1)$/, '');
+}
+
+const windowsPath = /^(?:[A-Za-z]:|%|\.{0,2}\\)/;
+
+/**
+ * The program's name if the word, as written, is a path of Windows: bash takes its backslashes away, the shells
+ * of Windows do not. A second reading, never instead of the first: `\s\u\d\o` is `sudo` in bash.
+ */
+export function windowsName(raw: string): string | undefined {
+  const path = raw.replace(/^["']+|["']+$/g, '');
+  if (!path.includes('\\') || !windowsPath.test(path)) return undefined;
+  return path.slice(path.lastIndexOf('\\') + 1);
 }

@@ -7,6 +7,7 @@ import { isHarmlessSetting, programDoubts } from './hardening/programs.ts';
 import type { Doubt } from './hardening/programs.ts';
 import { variableDoubt } from './hardening/variables.ts';
 import { isInterpreter, readsCodeFromInput } from './interpreters.ts';
+import { windowsName } from './command-name.ts';
 import { note } from './pieces.ts';
 import type { Call } from './refused/call.ts';
 import { hasOption } from './refused/call.ts';
@@ -36,15 +37,21 @@ export type JudgeCode = (code: string, scope: Scope, positional?: readonly strin
 /** Wrappers inside wrappers go no deeper than people write them. */
 const maxDepth = 8;
 
+/** `find` with several `-exec`, `concurrently` with many scripts: more than this is no command of a person. */
+const maxInners = 256;
+
 /** Judges one command and everything that it runs in turn. */
 export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judgeCode: JudgeCode): void {
   spend(scope.shared, given.words.length);
   if (scope.depth > maxDepth) throw new TooMuchWork('commands are nested too deeply to be judged');
   const call = callOf(given, scope.cwd);
   const text = call.words.join(' ');
+  if (facts.dynamic || !isKnownName(call.words[0] ?? '')) return judgeUnknown(call, scope, text);
   const refused = refusalOf(call) ?? optionWritesDevice(call);
   if (refused !== undefined) return note(scope, text, 'refuse', refused);
-  if (facts.dynamic || !isKnownName(call.words[0] ?? '')) return judgeUnknown(call, scope, text);
+  const other = windowsName(call.raws[0] ?? '');
+  if (other !== undefined)
+    refusalsOnly(scope, () => judgeCall(renamed(call, other), deeper(scope, {}), facts, judgeCode));
   const plain = withoutHarmlessOptions(call);
   const { rules } = scope.shared;
   const covered = coveredWords(rules.free, plain.words, scope.shared);
@@ -60,6 +67,10 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
   if (scope.functions.has(call.words[0] ?? ''))
     return note(scope, text, 'allow', 'a function that was judged');
   return note(scope, text, 'ask', 'no free command covers it');
+}
+
+function renamed(call: Call, name: string): Words {
+  return { words: [name, ...call.words.slice(1)], raws: [name, ...call.raws.slice(1)] };
 }
 
 function isKnownName(name: string): boolean {
@@ -92,7 +103,9 @@ function judgeInners(
   covered: number,
   judgeCode: JudgeCode,
 ): void {
-  for (const inner of unwrap(call, facts.text)) {
+  const inners = unwrap(call, facts.text);
+  if (inners.length > maxInners) throw new TooMuchWork('the command runs too many others to be judged');
+  for (const inner of inners) {
     const kept = inner.keepsInput === true;
     const inside = deeper(scope, {
       covered: scope.covered || covered > inner.from,

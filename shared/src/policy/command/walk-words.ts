@@ -9,7 +9,7 @@ export type WalkScript = (script: ParsedScript, scope: Scope) => void;
 
 const holdsCode = /\$\(|`|[<>]\(/;
 /** A subscript with a substitution in it: bash runs it when the text is evaluated as arithmetic. */
-const latentCode = /\[[^\]]*(\$\(|`)/;
+const latentCode = /\[[^\][]*(\$\(|`)/;
 
 /** Finds everything in a word that runs: substitutions at any depth, and texts that bash would expand again. */
 export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript): void {

@@ -45,9 +45,13 @@ const sed: Doubts = (call) => {
 const awkRuns = /\bsystem\s*\(|"\s*\|&?\s*(getline|&)|\|&?\s*getline|\bprintf?\b[^;}\n]*[^|]\|(?!\|)|@load\b/;
 const awkWrites = /\bprintf?\b[^;}\n]*>/;
 
+/** The patterns above look ahead as far as a statement goes; longer programs ask. */
+const maxProgram = 4000;
+
 const awk: Doubts = (call) => {
   for (const [index, word] of call.words.entries()) {
     if (index === 0) continue;
+    if (word.length > maxProgram) return at(index, 'the awk program is too long to be read');
     if (awkRuns.test(word)) return at(index, 'the awk program runs code');
     if (awkWrites.test(word) && !word.startsWith('-F')) return at(index, 'the awk program writes a file');
     if (/^(-i|--include|-l|--load|-E|--exec)/.test(word)) return at(index, 'awk loads a file');

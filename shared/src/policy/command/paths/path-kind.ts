@@ -111,7 +111,7 @@ function strictest(kinds: readonly PathKind[]): PathKind {
 function kindBelow(top: string, below: readonly string[]): PathKind {
   const rule = Object.hasOwn(systemDirectories, top) ? systemDirectories[top] : undefined;
   if (rule === undefined) return 'ordinary';
-  if (top === 'dev' && below.length > 0) return harmlessSinks.test(below.join('/')) ? 'sink' : 'device';
+  if (top === 'dev') return harmlessSinks.test(below.join('/')) ? 'sink' : 'device';
   if (below.length === 0) return 'system';
   const all = below.length === 1 && isPattern(below[0] ?? '');
   if (rule.reach === 'self') return all ? (top === 'tmp' ? 'contents' : 'system') : 'ordinary';

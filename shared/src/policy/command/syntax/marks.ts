@@ -57,7 +57,7 @@ export function showMarks(value: string): string {
 export function asUnquoted(text: string): string {
   return text
     .replace(/[ \t\n]+/g, mark.split)
-    .replace(/\[[^\]/]*\]|\?/g, mark.any)
+    .replace(/\[[^\][/]*\]|\?/g, mark.any)
     .replaceAll('*', mark.star);
 }
 

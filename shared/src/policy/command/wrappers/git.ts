@@ -26,16 +26,17 @@ export function readGit(call: Call): Inner[] {
   const inners: Inner[] = [];
   const command = gitCommandAt(call.words);
   const cloning = call.words[command] === 'clone';
+  const name = call.words[command] ?? '';
+  const options = Object.hasOwn(codeOptions, name) ? (codeOptions[name] ?? []) : [];
   for (const [index, word] of call.words.entries()) {
     if (index === 0) continue;
     const before = call.words[index - 1] ?? '';
     const setting = index < command || cloning ? settingOf(before, word) : undefined;
     if (setting !== undefined) inners.push(asCode(setting.slice(setting.indexOf('=') + 1), index));
-    const options = Object.entries(codeOptions).find(([command]) => call.words.includes(command))?.[1] ?? [];
     const long = options.find((option) => option.startsWith('--') && word.startsWith(`${option}=`));
     if (long !== undefined) inners.push(asCode(word.slice(long.length + 1), index));
     if (options.includes(before)) inners.push(asCode(word, index));
-    if (word === 'foreach' && call.words.includes('submodule'))
+    if (word === 'foreach' && name === 'submodule')
       inners.push(
         asCode(
           call.words
@@ -51,7 +52,7 @@ export function readGit(call: Call): Inner[] {
         run: { words: call.words.slice(index + 1), raws: call.raws.slice(index + 1) },
         refusalsOnly: true,
       });
-    if (before.startsWith('alias.') && call.words.includes('config')) inners.push(asCode(word, index));
+    if (before.startsWith('alias.') && name === 'config') inners.push(asCode(word, index));
   }
   return inners;
 }
