@@ -213,8 +213,26 @@ function walkCommand(command: Command, scope: Scope): void {
   for (const way of ways) judgeCall(way, inside, facts, judgeCode);
   const words = ways[0]?.words ?? [];
   changeDirectory(words, scope);
-  if (words[0] === 'unset' || words[0] === 'unalias') scope.functions.clear();
+  forget(words, scope);
   return undefined;
+}
+
+/** Builtins after which variables may hold something else than the script's assignments say. */
+const rewriters: readonly string[] = ['read', 'mapfile', 'readarray', 'getopts', 'printf', 'wait', 'unset'];
+/** After these anything may have changed, functions too. */
+const disturbers: readonly string[] = ['source', '.', 'unset', 'unalias', 'enable'];
+
+function forget(words: readonly string[], scope: Scope): void {
+  const name = words[0] ?? '';
+  if (rewriters.includes(name)) for (const word of words) scope.certain.delete(word);
+  if (name === 'declare' || name === 'typeset' || name === 'local') {
+    // a name reference writes to another variable
+    if (words.some((word) => /^-[a-zA-Z]*n/.test(word))) scope.certain.clear();
+    return;
+  }
+  if (!disturbers.includes(name)) return;
+  scope.functions.clear();
+  if (name === 'source' || name === '.') scope.certain.clear();
 }
 
 function judgeAssignment(assignment: Assignment, scope: Scope): void {

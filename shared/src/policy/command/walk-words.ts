@@ -32,7 +32,7 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
     case 'ArithmeticExpansion':
     case 'ArithmeticCommand':
       scope.shared.arithmetic = true;
-      if (node.expression === undefined && holdsCode.test('text' in node ? node.text : node.body))
+      if (node.expression === undefined && holdsCode.test('text' in node ? node.text.slice(3) : node.body))
         throw new UnreadableScript('an arithmetic expression cannot be parsed');
       break;
     case 'TestBinary':
