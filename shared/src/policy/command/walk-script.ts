@@ -8,7 +8,7 @@ import { note } from './pieces.ts';
 import { inputOf, judgeRedirection } from './redirections.ts';
 import { branchOff, spend } from './scope.ts';
 import type { Scope, StandardInput } from './scope.ts';
-import { readScript } from './syntax/bash-syntax.ts';
+import { checkName, readScript } from './syntax/bash-syntax.ts';
 import type {
   Assignment,
   Command,
@@ -197,6 +197,7 @@ function walkFor(name: Word, list: readonly Word[] | undefined, body: SyntaxNode
 }
 
 function walkCommand(command: Command, scope: Scope): void {
+  checkName(command, scope.source);
   for (const item of command.prefix) if (item.type === 'Assignment') judgeAssignment(item, scope);
   for (const word of command.name === undefined ? [] : [command.name, ...command.args])
     walkWord(word, scope, walkScript);
