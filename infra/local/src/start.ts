@@ -72,7 +72,7 @@ async function firstSession(
   stopped: AbortSignal,
 ): Promise<number> {
   const repository = openSampleRepository(fleet.data);
-  const colour = mayColour(out.fd);
+  const colour = mayColour(options.json ? 2 : 1);
   const io: CommandIo = {
     stdin: process.stdin,
     stdout: process.stdout,
