@@ -85,7 +85,7 @@ async function firstSession(
   };
   try {
     const first = await runFirstSession(fleet, repository, io, out);
-    await reportForPeople(first, setupMs, out, colour);
+    await reportForPeople(first, repository, setupMs, out, colour);
     if (options.json) console.log(JSON.stringify(reportForPrograms(first, repository, setupMs)));
     // a log that does not verify is a failure of the fleet, whatever the session says of itself
     return first.audit.verified ? (first.session.exitCode ?? 1) : 1;
