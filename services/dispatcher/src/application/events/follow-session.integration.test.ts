@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { Client } from 'pg';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { PositionedEvent, ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { createEventLog } from '../../adapters/postgres/event-log.ts';
 import { createRedisLiveEvents } from '../../adapters/redis/live-events.ts';
 import { startOwnRedis } from '../../testing/own-redis.ts';
+import { testVariable } from '../../testing/test-variable.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { openTestSession } from '../../testing/traffic/session.ts';
@@ -126,6 +129,41 @@ function heapAfterGc(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
   return process.memoryUsage().heapUsed;
+}
+
+test('a Postgres that drops its connections costs a reader nothing', async () => {
+  const claim = await openTestSession(record);
+  const seen: PositionedEvent[] = [];
+  const reader = (async () => {
+    for await (const event of followSession(record, claim.sessionId, 0, never)) seen.push(event);
+  })();
+  for (let position = 1; position <= 12; position += 1) {
+    await persistently(() => ingestBatch(record, claim, batch(position, text(String(position)))));
+    if (position % 4 === 0) await dropConnections();
+  }
+  await persistently(() => endIt(claim.sessionId));
+  await reader;
+  assertWhole(seen, 1, 13);
+});
+
+/** As an agent server does: the same again until it is accepted. */
+async function persistently<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === 10 || !isCodedError(error, 'service_unreachable')) throw error;
+    }
+  }
+}
+
+async function dropConnections(): Promise<void> {
+  const admin = new Client({ connectionString: testVariable('LEMNISCATE_TEST_DATABASE_URL') });
+  await admin.connect();
+  await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+    record.url.pathname.slice(1),
+  ]);
+  await admin.end();
 }
 
 test('over a Redis that is flushed, killed and started again a reader in another process misses nothing', async () => {
