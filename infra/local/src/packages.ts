@@ -17,7 +17,11 @@ export const programs = {
   zstd: { program: 'zstd', package: 'zstd' },
   tar: { program: 'tar', package: 'tar' },
   setpriv: { program: 'setpriv', package: 'util-linux' },
-  docker: { program: 'dockerd', package: 'docker.io' },
+  dockerEngine: { program: 'dockerd', package: 'docker.io' },
+  /** Makes the image of docker sandboxes. */
+  debootstrap: { program: 'debootstrap', package: 'debootstrap' },
+  /** gVisor: the docker driver's tests run on it as well. */
+  runsc: { program: 'runsc', package: 'runsc' },
 } as const satisfies Readonly<Record<string, Program>>;
 
 const folders = () => [

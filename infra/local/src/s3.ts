@@ -25,7 +25,7 @@ export async function startS3(
     name: 's3',
     command: process.execPath,
     args: [join(import.meta.dirname, 's3-server.ts'), String(port), folder],
-    env: { NODE_OPTIONS: '' },
+    env: { NODE_COMPILE_CACHE: join(folder, '.compile-cache') },
     cwd: folder,
     user,
     logFile: join(data.folder('logs'), 's3.log'),

@@ -6,7 +6,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type ServiceEnvironment = Record<string, string>;
 
 /** Names that every service may see of the person's environment, beside its `LEMNISCATE_…` variables. */
-const commonNames = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'];
+const commonNames = [
+  'PATH',
+  'HOME',
+  'LANG',
+  'TMPDIR',
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'NODE_COMPILE_CACHE',
+];
 /** The model's keys and the way out to it: the dispatcher alone has them. */
 const dispatcherNames = [
   'ANTHROPIC_API_KEY',

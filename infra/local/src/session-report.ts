@@ -5,20 +5,26 @@ import type { SessionSummary } from '@lemniscate/cli/session-summary.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import type { FirstSession } from './first-session.ts';
 
-/** What `npm start -- --json` prints: the terminal client's summary with the time that the set-up took. */
+/** What `npm start -- --json` prints: the terminal client's summary with the timings of the whole start. */
 export function reportForPrograms(
   first: FirstSession,
   repositoryFolder: string,
   setupMs: number,
-): SessionSummary {
+): Omit<SessionSummary, 'message'> {
   const { entries, verified } = first.audit;
-  const timings = timingsOf(first.session, setupMs);
-  return summarise(first.session, first.toolCalls, { entries, verified }, repositoryFolder, timings);
+  const { message: _said, ...summary } = summarise(
+    first.session,
+    first.toolCalls,
+    { entries, verified },
+    repositoryFolder,
+  );
+  return { ...summary, timingsMs: timingsOf(first.session, setupMs) };
 }
 
 /** Shows the diff, the cost, the audit log and the timings. */
 export async function reportForPeople(
   { client, session, audit }: FirstSession,
+  repositoryFolder: string,
   setupMs: number,
   out: NodeJS.WriteStream,
   colour: boolean,
@@ -31,11 +37,11 @@ export async function reportForPeople(
   const { usage } = session;
   const timings = Object.entries(timingsOf(session, setupMs)).map(([name, ms]) => `${name} ${ms} ms`);
   const lines = [
-    `state    ${session.state} (${session.reason ?? 'no reason'})${session.message === null ? '' : `: ${session.message}`}`,
+    `state    ${session.state} (${session.reason ?? 'no reason'})`,
     `cost     ${session.priced ? `$${session.totalCostUsd}` : 'unpriced'}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${usage.cacheReadTokens} cache read, ${usage.cacheWriteTokens} cache write`,
     `audit    ${audit.entries} entries, ${audit.verified ? 'verified' : `NOT VERIFIED: ${audit.fault}`}`,
     `timings  ${timings.join(', ')}`,
-    `apply    npx lemniscate apply ${session.id} --repo PATH`,
+    `apply    npx lemniscate apply ${session.id} --repo ${repositoryFolder}`,
   ];
   out.write(`\n${lines.join('\n')}\n`);
 }

@@ -1,6 +1,8 @@
+import { isatty } from 'node:tty';
 import { parseArgs } from 'node:util';
 import type { CommandIo } from '@lemniscate/cli/io.ts';
 import type { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { mayColour } from './colours.ts';
 import { runFirstSession } from './first-session.ts';
 import { startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
@@ -70,20 +72,20 @@ async function firstSession(
   stopped: AbortSignal,
 ): Promise<number> {
   const repository = openSampleRepository(fleet.data);
-  const colour = out.isTTY && !process.env['NO_COLOR'];
+  const colour = mayColour(options.json ? 2 : 1);
   const io: CommandIo = {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
-    interactive: process.stdin.isTTY && process.stdout.isTTY && !options.json,
+    interactive: isatty(0) && isatty(1) && !options.json,
     colour,
     signal: stopped,
     setExitCode: () => undefined,
   };
   try {
     const first = await runFirstSession(fleet, repository, io, out);
-    await reportForPeople(first, setupMs, out, colour);
+    await reportForPeople(first, repository, setupMs, out, colour);
     if (options.json) console.log(JSON.stringify(reportForPrograms(first, repository, setupMs)));
     // a log that does not verify is a failure of the fleet, whatever the session says of itself
     return first.audit.verified ? (first.session.exitCode ?? 1) : 1;

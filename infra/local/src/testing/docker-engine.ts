@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,8 +31,8 @@ export async function findDockerEngine(
   if (await answers(systemSocket)) return { host: `unix://${systemSocket}`, stop };
   if (process.getuid?.() !== 0) return { missing: 'no engine answers, and only root can start one' };
   try {
-    requirePrograms([programs.docker], say);
-    return await startEngine(data);
+    requirePrograms([programs.dockerEngine, programs.debootstrap], say);
+    return await startEngine(data, installRunsc(say));
   } catch (error) {
     if (isCodedError(error, 'package_missing') || isCodedError(error, 'service_unreachable'))
       return { missing: error.message };
@@ -40,18 +40,32 @@ export async function findDockerEngine(
   }
 }
 
+/** Path of gVisor's runtime; without its package the tests that want it are skipped. */
+function installRunsc(say: (line: string) => void): string | undefined {
+  try {
+    requirePrograms([programs.runsc], say);
+  } catch (error) {
+    if (!isCodedError(error, 'package_missing')) throw error;
+    say('no runsc among the packages of this machine');
+  }
+  return findProgram(programs.runsc.program);
+}
+
 /** No bridge and no firewall rules: sandboxes have no network, and the machine's rules stay as they are. */
-async function startEngine(data: DataFolder): Promise<DockerEngine> {
+async function startEngine(data: DataFolder, runsc: string | undefined): Promise<DockerEngine> {
   const dataRoot = data.folder('test-docker', 0o711);
   // sockets lie here: their paths have room for 108 bytes
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-docker-'));
   const socket = join(folder, 'docker.sock');
+  const configuration = join(folder, 'daemon.json');
+  writeFileSync(configuration, JSON.stringify({ runtimes: runtimesWith(runsc) }));
   const removeFolder = () => rmSync(folder, { recursive: true, force: true });
   try {
     const engine = await startProcess({
       name: 'dockerd',
       command: findProgram('dockerd') ?? 'dockerd',
       args: [
+        `--config-file=${configuration}`,
         `--host=unix://${socket}`,
         `--data-root=${dataRoot}`,
         `--exec-root=${join(folder, 'exec')}`,
@@ -75,6 +89,12 @@ async function startEngine(data: DataFolder): Promise<DockerEngine> {
     removeFolder();
     throw error;
   }
+}
+
+/** ptrace is the platform that works without KVM; containers without a network need none of gVisor's. */
+function runtimesWith(runsc: string | undefined): Record<string, unknown> {
+  if (runsc === undefined) return {};
+  return { runsc: { path: runsc, runtimeArgs: ['--network=none', '--platform=ptrace', '--ignore-cgroups'] } };
 }
 
 /** Whether an engine answers `/_ping` on a socket. */

@@ -14,16 +14,14 @@ const outcomeDescriptor = 3;
  */
 // oxlint-disable-next-line import/no-default-export
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  /** Per file, the suites and tests that are being run, outermost first. */
-  const running = new Map<string, string[]>();
+  /** The suites and tests that are being reported, outermost first; Node starts them in order. */
+  let running: Running[] = [];
   const socket = new Socket({ fd: outcomeDescriptor, readable: false });
   for await (const event of source) {
-    if (event.type === 'test:start') {
-      const { file = '', nesting, name } = event.data;
-      running.set(file, [...(running.get(file) ?? []).slice(0, nesting), name]);
-    }
+    if (event.type === 'test:start')
+      running = [...running.slice(0, event.data.nesting), { name: event.data.name, file: event.data.file }];
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
-    const told = tellOutcome(event, running.get(event.data.file ?? '') ?? []);
+    const told = tellOutcome(event, running);
     if (told !== undefined && !socket.write(`${JSON.stringify(told)}\n`)) await once(socket, 'drain');
   }
   socket.end();
@@ -31,13 +29,19 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
   yield '';
 }
 
+interface Running {
+  readonly name: string;
+  readonly file: string | undefined;
+}
 type Finished = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>;
 
-function tellOutcome(event: Finished, running: readonly string[]): TestOutcome | undefined {
+function tellOutcome(event: Finished, running: readonly Running[]): TestOutcome | undefined {
   const { data } = event;
   const isSuite = data.details.type === 'suite';
-  const path = [...running.slice(0, data.nesting), data.name];
-  const common = { path, file: data.file, durationMs: data.details.duration_ms };
+  const path = [...running.slice(0, data.nesting).map(({ name }) => name), data.name];
+  // the outermost file is the one that was run: a contract's tests are written elsewhere
+  const file = data.nesting === 0 ? data.file : running[0]?.file;
+  const common = { path, file, durationMs: data.details.duration_ms };
   // a todo is a skip without an excuse
   const excuse = data.skip ?? (data.todo === undefined ? undefined : `todo: ${data.todo}`);
   if (excuse !== undefined && excuse !== false)

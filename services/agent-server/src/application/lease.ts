@@ -1,7 +1,7 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { createGate } from './signal-gate.ts';
 
-/** How long after the lease's end the session is given up for good. DESIGN: ten minutes. */
+/** How long after the lease's end the session is given up for good. */
 export const leaseGiveUpMs = 10 * 60_000;
 
 /** The right of this attempt to go on, as the server counts it: from the moment the renewal was *sent*. */

@@ -36,8 +36,7 @@ export function createRefill(deps: {
   let failures = 0;
   let lastFault = '';
   let running: Promise<void> = Promise.resolve();
-  const timer = setInterval(changed.wake, timerMs);
-  timer.unref();
+  let timer: NodeJS.Timeout | undefined;
 
   function failed(error: unknown): void {
     failures += 1;
@@ -80,6 +79,7 @@ export function createRefill(deps: {
 
   return {
     start: () => {
+      timer = setInterval(changed.wake, timerMs);
       running = run();
     },
     wake: changed.wake,

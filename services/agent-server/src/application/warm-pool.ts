@@ -99,7 +99,8 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
   }
 
   async function takeWarm(profile: SandboxProfile): Promise<PoolMember | null> {
-    for (const member of warmOf(profile.name)) {
+    // Looked at anew after each ping: meanwhile others end or are claimed.
+    for (let [member] = warmOf(profile.name); member !== undefined; [member] = warmOf(profile.name)) {
       const sandbox = member.claim();
       try {
         await sandbox.ping(pingMs);

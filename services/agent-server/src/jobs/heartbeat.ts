@@ -61,17 +61,16 @@ export function createHeartbeat(deps: {
     }
   }
 
-  const timer = setInterval(wake, everyMs);
-  const warmer = setInterval(() => void deps.dispatcher.warm(), warmEveryMs);
+  let timers: NodeJS.Timeout[] = [];
   return {
     wake,
     start: () => {
       void deps.dispatcher.warm();
+      timers = [setInterval(wake, everyMs), setInterval(() => void deps.dispatcher.warm(), warmEveryMs)];
       running = run();
     },
     stop: async () => {
-      clearInterval(timer);
-      clearInterval(warmer);
+      timers.forEach(clearInterval);
       stopping.abort(new Error('The server is stopping.'));
       await running;
       await beat(AbortSignal.timeout(lastWordMs));

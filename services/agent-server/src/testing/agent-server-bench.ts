@@ -5,45 +5,62 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { Agent } from 'undici';
-import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
-import type { ServerCommand } from '@lemniscate/shared/protocol/session-order.ts';
+import type { ServerCommand, SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { toolNames } from '@lemniscate/shared/tools/catalogue.ts';
+import { sandboxDrivers } from '../adapters/sandbox/registry.ts';
 import type { Config } from '../config.ts';
-import { startAgentServer } from '../main.ts';
-import type { AgentServer } from '../main.ts';
-import { createBubblewrapDriver } from '../adapters/sandbox/bubblewrap/driver.ts';
+import { startAgentServer } from '../start-agent-server.ts';
+import type { AgentServer } from '../start-agent-server.ts';
 import { createTestAuthority } from './certificates.ts';
 import { startScriptedDispatcher } from './scripted-dispatcher.ts';
 import type { ScriptedDispatcher } from './scripted-dispatcher.ts';
 
-/** An agent server with everything real around it but the dispatcher, which follows the test's script. */
-export interface Bench {
+interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+/** Everything that an agent server needs around it: certificates, a dispatcher by script, a repository. */
+export interface Stage {
   readonly dispatcher: ScriptedDispatcher;
-  readonly server: AgentServer;
   readonly config: Config;
-  readonly repository: string;
   order(change?: Partial<SessionOrder>): SessionOrder;
-  put(order: SessionOrder): Promise<{ status: number; body: Record<string, unknown> }>;
+  /** Speaks to an agent server with the dispatcher's certificate. */
+  send(
+    port: number,
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+    path: string,
+    body?: unknown,
+  ): Promise<Answer>;
+  /** Sandboxes of this server that exist on the machine. */
+  sandboxes(): Promise<string[]>;
+  /** What is left of journals, patches and session folders. */
+  files(): string[];
+}
+
+/** A stage with an agent server on it that runs in the test's process. */
+export interface Bench extends Stage {
+  readonly server: AgentServer;
+  put(order: SessionOrder): Promise<Answer>;
   remove(sessionId: string, attempt: number): Promise<number>;
   command(command: ServerCommand): Promise<number>;
-  get(path: string): Promise<{ status: number; body: Record<string, unknown> }>;
-  /** What still exists of sandboxes, journals, spooled patches and session folders; the warm sandboxes are not counted. */
+  /** Everything of sessions that is still there; warm sandboxes are not counted. */
   leftovers(): Promise<string[]>;
 }
 
-let count = 0;
+let stages = 0;
 
-/** Starts a bench and takes it down with the test. Needs root's rights or a kernel that lets users make namespaces. */
-export async function startBench(t: TestContext, change: Partial<Config> = {}): Promise<Bench> {
+/** Sets a stage and takes it down with the test. */
+export async function startStage(t: TestContext, change: Partial<Config> = {}): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-agent-server-'));
   // bwrap is started as another user, which must be able to pass.
   chmodSync(folder, 0o711);
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const authority = await createTestAuthority(folder);
   const ofDispatcher = await authority.issue('dispatcher', 'spiffe://lemniscate/dispatcher/test');
-  count += 1;
-  const name = `bench-${process.pid}-${count}`;
-  const own = await authority.issue('server', `spiffe://lemniscate/agent-server/${name}`);
+  stages += 1;
+  const serverId = `bench-${process.pid}-${stages}`;
+  const own = await authority.issue('server', `spiffe://lemniscate/agent-server/${serverId}`);
   const dispatcher = await startScriptedDispatcher(authority.ca, ofDispatcher);
   t.after(() => dispatcher.close());
   const config: Config = {
@@ -59,41 +76,43 @@ export async function startBench(t: TestContext, change: Partial<Config> = {}): 
     exitWithParent: false,
     ...change,
   };
-  const log = pino({ level: process.env['LEMNISCATE_TEST_LOG'] ?? 'silent' }, pino.destination(2));
-  const server = await startAgentServer(config, log);
-  t.after(() => server.stop());
   const agent = new Agent({ connect: { ca: authority.ca, cert: ofDispatcher.cert, key: ofDispatcher.key } });
   t.after(() => agent.destroy());
   const repository = makeRepository(join(folder, 'repository'));
-  const send = async (method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, body?: unknown) => {
-    const answer = await agent.request({
-      origin: `https://127.0.0.1:${server.port}`,
-      path,
-      method,
-      ...(body === undefined
-        ? {}
-        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    });
-    const text = await answer.body.text();
-    return {
-      status: answer.statusCode,
-      body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
-    };
-  };
-  const order = (given: Partial<SessionOrder> = {}) => makeOrder(repository, given);
   return {
     dispatcher,
-    server,
     config,
-    repository,
-    order,
-    put: (order) => send('PUT', `/sessions/${order.sessionId}`, order),
+    order: (given = {}) => makeOrder(repository, given),
+    send: async (port, method, path, body) => {
+      const json = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      const origin = `https://127.0.0.1:${port}`;
+      const answer = await agent.request({ origin, path, method, ...(body === undefined ? {} : json) });
+      const text = await answer.body.text();
+      return {
+        status: answer.statusCode,
+        body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+      };
+    },
+    sandboxes: () => sandboxDrivers.bubblewrap({ stateFolder: config.stateFolder, serverId }).list(),
+    files: () => leftFiles(config.stateFolder),
+  };
+}
+
+/** Starts an agent server on a stage of its own. */
+export async function startBench(t: TestContext, change: Partial<Config> = {}): Promise<Bench> {
+  const stage = await startStage(t, change);
+  const log = pino({ level: process.env['LEMNISCATE_TEST_LOG'] ?? 'silent' }, pino.destination(2));
+  const server = await startAgentServer(stage.config, log);
+  t.after(() => server.stop());
+  return {
+    ...stage,
+    server,
+    put: (order) => stage.send(server.port, 'PUT', `/sessions/${order.sessionId}`, order),
     remove: async (sessionId, attempt) =>
-      (await send('DELETE', `/sessions/${sessionId}?attempt=${attempt}`)).status,
+      (await stage.send(server.port, 'DELETE', `/sessions/${sessionId}?attempt=${attempt}`)).status,
     command: async (command) =>
-      (await send('POST', `/sessions/${command.sessionId}/commands`, command)).status,
-    get: (path) => send('GET', path),
-    leftovers: () => leftovers(config, name, server),
+      (await stage.send(server.port, 'POST', `/sessions/${command.sessionId}/commands`, command)).status,
+    leftovers: async () => [...(await stage.sandboxes()).slice(server.status().warm), ...stage.files()],
   };
 }
 
@@ -139,17 +158,13 @@ function makeOrder(repository: string, given: Partial<SessionOrder>): SessionOrd
   };
 }
 
-async function leftovers(config: Config, name: string, server: AgentServer): Promise<string[]> {
-  const driver = createBubblewrapDriver({ stateFolder: config.stateFolder, serverId: name });
-  const sandboxes = await driver.list();
-  const inFolder = (path: string) => {
+function leftFiles(stateFolder: string): string[] {
+  return ['journals', 'results', 'unsaved', 'working-copies/sessions'].flatMap((path) => {
     try {
-      return readdirSync(join(config.stateFolder, path)).map((entry) => `${path}/${entry}`);
+      return readdirSync(join(stateFolder, path)).map((entry) => `${path}/${entry}`);
     } catch {
       // Never made: nothing is left in it.
       return [];
     }
-  };
-  const folders = ['journals', 'results', 'unsaved', 'working-copies/sessions'].flatMap(inFolder);
-  return [...sandboxes.slice(server.status().warm), ...folders];
+  });
 }

@@ -9,11 +9,12 @@ import { serverStatusSchema } from '@lemniscate/shared/protocol/server-status.ts
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { eventBatchSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
-import { sessionResultSchema } from '@lemniscate/shared/protocol/session-result.ts';
+import { sessionResultSchema, uploadRequestSchema } from '@lemniscate/shared/protocol/session-result.ts';
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { toProblem } from '@lemniscate/shared/errors/problem.ts';
 import type { IssuedCertificate } from './certificates.ts';
+import { startPresignedStore } from './presigned-store.ts';
 import { streamOf } from './scripted-model.ts';
 import type { ModelRequest, ScriptedTurn } from './scripted-model.ts';
 
@@ -41,6 +42,10 @@ export interface ScriptedDispatcher {
   repeats: number;
   onPermit: (request: PermitRequest) => PermitAnswer;
   onModel: (request: ModelRequest) => ScriptedTurn;
+  /** Looked at before a result is taken; an error refuses it. */
+  onResult: (result: SessionResult) => CodedError | null;
+  /** Uploaded bytes by their upload id, once complete. */
+  readonly uploads: Map<string, Buffer>;
   leaseMs: number;
   /** Resolves when `look` gives something; looks after every message. */
   until<Value>(look: () => Value | undefined | false, withinMs?: number): Promise<Value>;
@@ -80,6 +85,7 @@ export async function startScriptedDispatcher(
       server.listen(port, '127.0.0.1', resolve);
     });
   await listen(0);
+  const store = await startPresignedStore();
   const { port } = server.address() as AddressInfo;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -88,7 +94,7 @@ export async function startScriptedDispatcher(
     if (path === '/healthz') return json(response, 200, { status: 'ok' });
     if (path === '/internal/servers/heartbeat') return json(response, 200, beat(JSON.parse(text)));
     if (path === '/model/anthropic/v1/messages') return model(response, JSON.parse(text) as ModelRequest);
-    const match = /^\/internal\/sessions\/([^/]+)\/attempts\/(\d+)\/(\w+)$/.exec(path);
+    const match = /^\/internal\/sessions\/([^/]+)\/attempts\/(\d+)\/([\w/]+)$/.exec(path);
     if (match === null) throw new CodedError('not_found', `The scripted dispatcher has no ${path}.`);
     const [, sessionId = '', attempt = '', what = ''] = match;
     if (self.stale.has(`${sessionId}:${attempt}`))
@@ -102,7 +108,15 @@ export async function startScriptedDispatcher(
     }
     if (what === 'result') {
       const result = sessionResultSchema.parse(body);
+      const refusal = self.onResult(result);
+      if (refusal !== null) throw refusal;
       self.results.push({ sessionId, attempt: Number(attempt), result });
+      return json(response, 200, {});
+    }
+    if (what === 'uploads') return json(response, 200, store.announce(uploadRequestSchema.parse(body)));
+    const completed = /^uploads\/(\w+)\/complete$/.exec(what)?.[1];
+    if (completed !== undefined) {
+      self.uploads.set(completed, store.complete(completed));
       return json(response, 200, {});
     }
     throw new CodedError('not_found', `The scripted dispatcher has no ${what}.`);
@@ -162,6 +176,8 @@ export async function startScriptedDispatcher(
     repeats: 0,
     onPermit: () => ({ verdict: 'go', decidedBy: 'automation', reasons: [] }),
     onModel: () => ({ blocks: [{ text: 'Nothing to do.' }] }),
+    onResult: () => null,
+    uploads: new Map(),
     leaseMs: 15_000,
     until: async (look, withinMs = 20_000) => {
       const found = Promise.withResolvers<never>();
@@ -189,6 +205,7 @@ export async function startScriptedDispatcher(
     },
     comeBack: () => listen(port),
     close: async () => {
+      await store.close();
       for (const socket of sockets) socket.destroy();
       if (server.listening) await new Promise((resolve) => server.close(resolve));
     },

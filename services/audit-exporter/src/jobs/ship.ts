@@ -14,6 +14,11 @@ export interface ShipJob extends Job {
 /** Ships to one sink. Each sink has a job of its own, so a hung or failing one delays nobody. */
 export function startShip(store: LogStore, sink: Sink, log: Log): ShipJob {
   let next: number | null = null;
+  const resume = async (): Promise<number> => {
+    const from = await resumeSink(store, sink);
+    log('info', `ship ${sink.name} goes on`, { index: from });
+    return from;
+  };
   const job = startJob({
     name: `ship ${sink.name}`,
     everyMs: 1_000,
@@ -21,7 +26,7 @@ export function startShip(store: LogStore, sink: Sink, log: Log): ShipJob {
     log,
     pass: async () => {
       try {
-        const from = next ?? (await resumeSink(store, sink));
+        const from = next ?? (await resume());
         next = await shipBatch(store, sink, from);
         return next > from;
       } catch (error) {

@@ -8,7 +8,7 @@ import { note } from './pieces.ts';
 import { inputOf, judgeRedirection } from './redirections.ts';
 import { branchOff, spend } from './scope.ts';
 import type { Scope, StandardInput } from './scope.ts';
-import { readScript } from './syntax/bash-syntax.ts';
+import { checkName, readScript } from './syntax/bash-syntax.ts';
 import type {
   Assignment,
   Command,
@@ -197,6 +197,7 @@ function walkFor(name: Word, list: readonly Word[] | undefined, body: SyntaxNode
 }
 
 function walkCommand(command: Command, scope: Scope): void {
+  checkName(command, scope.source);
   for (const item of command.prefix) if (item.type === 'Assignment') judgeAssignment(item, scope);
   for (const word of command.name === undefined ? [] : [command.name, ...command.args])
     walkWord(word, scope, walkScript);
@@ -213,8 +214,26 @@ function walkCommand(command: Command, scope: Scope): void {
   for (const way of ways) judgeCall(way, inside, facts, judgeCode);
   const words = ways[0]?.words ?? [];
   changeDirectory(words, scope);
-  if (words[0] === 'unset' || words[0] === 'unalias') scope.functions.clear();
+  forget(words, scope);
   return undefined;
+}
+
+/** Builtins after which variables may hold something else than the script's assignments say. */
+const rewriters: readonly string[] = ['read', 'mapfile', 'readarray', 'getopts', 'printf', 'wait', 'unset'];
+/** After these anything may have changed, functions too. */
+const disturbers: readonly string[] = ['source', '.', 'unset', 'unalias', 'enable'];
+
+function forget(words: readonly string[], scope: Scope): void {
+  const name = words[0] ?? '';
+  if (rewriters.includes(name)) for (const word of words) scope.certain.delete(word);
+  if (name === 'declare' || name === 'typeset' || name === 'local') {
+    // a name reference writes to another variable
+    if (words.some((word) => /^-[a-zA-Z]*n/.test(word))) scope.certain.clear();
+    return;
+  }
+  if (!disturbers.includes(name)) return;
+  scope.functions.clear();
+  if (name === 'source' || name === '.') scope.certain.clear();
 }
 
 function judgeAssignment(assignment: Assignment, scope: Scope): void {

@@ -1,7 +1,7 @@
 import { note } from './pieces.ts';
 import { branchOff, spend } from './scope.ts';
 import type { Scope } from './scope.ts';
-import { checkScript, forEachChild, UnreadableScript } from './syntax/bash-syntax.ts';
+import { checkNode, checkScript, forEachChild, UnreadableScript } from './syntax/bash-syntax.ts';
 import type { ParsedScript, SyntaxNode } from './syntax/bash-syntax.ts';
 
 /** Judges a script that stands inside a word. */
@@ -14,6 +14,7 @@ const latentCode = /\[[^\][]*(\$\(|`)/;
 /** Finds everything in a word that runs: substitutions at any depth, and texts that bash would expand again. */
 export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript): void {
   spend(scope.shared);
+  checkNode(node);
   switch (node.type) {
     case 'CommandExpansion':
     case 'ProcessSubstitution':
@@ -32,7 +33,7 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
     case 'ArithmeticExpansion':
     case 'ArithmeticCommand':
       scope.shared.arithmetic = true;
-      if (node.expression === undefined && holdsCode.test('text' in node ? node.text : node.body))
+      if (node.expression === undefined && holdsCode.test('text' in node ? node.text.slice(3) : node.body))
         throw new UnreadableScript('an arithmetic expression cannot be parsed');
       break;
     case 'TestBinary':

@@ -2,7 +2,7 @@ import type { ClaimedSandbox } from '../warm-pool.ts';
 import type { SessionContext } from './session-context.ts';
 
 /**
- * DESIGN section 4, step 4: a warm sandbox that is validated, or a cold start. Undo: destroyed and seen gone, also when
+ * Step 4 of a session (docs/ARCHITECTURE.md): a warm sandbox that is validated, or a cold start. Undo: destroyed and seen gone, also when
  * it was given up while it still booted.
  */
 export async function claimSandbox(context: SessionContext, signal: AbortSignal): Promise<ClaimedSandbox> {

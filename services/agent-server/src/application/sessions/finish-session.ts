@@ -16,7 +16,7 @@ export interface FinishedWork {
 const diffWanted: ReadonlySet<SessionEnd['diff']> = new Set(['yes', 'readable']);
 
 /**
- * DESIGN section 4, step 7: the commands are killed and the sandbox is destroyed with its workspace kept, for the host
+ * Step 7 of a session (docs/ARCHITECTURE.md): the commands are killed and the sandbox is destroyed with its workspace kept, for the host
  * touches a workspace only when nobody can change it under its hands; then the diff is made in a throwaway sandbox and
  * its patch spooled. Undo: the spooled patch is discarded by whoever sends it.
  */

@@ -3,7 +3,7 @@ import type { WorkingCopy } from '../ports/working-copies.ts';
 import { abortable } from '../abortable.ts';
 import type { SessionContext } from './session-context.ts';
 
-/** DESIGN section 4, step 4: the repository into the sandbox' workspace, before its first command. Undo: discarded. */
+/** Step 4 of a session (docs/ARCHITECTURE.md): the repository into the sandbox' workspace, before its first command. Undo: discarded. */
 export async function layWorkingCopy(
   context: SessionContext,
   sandbox: Sandbox,

@@ -11,12 +11,15 @@ const deadlineMs = 10 * 60_000;
 const messageLength = 16_000;
 
 /**
- * DESIGN section 4, step 7: the last event is acknowledged, the patch is where the dispatcher can read it, then the
+ * Step 7 of a session (docs/ARCHITECTURE.md): the last event is acknowledged, the patch is where the dispatcher can read it, then the
  * result is posted until it is accepted or the attempt turns out to be no longer ours.
  */
-export async function sendResult(context: SessionContext, work: FinishedWork): Promise<void> {
+export async function sendResult(
+  context: SessionContext,
+  work: FinishedWork,
+  late: AbortSignal = AbortSignal.timeout(deadlineMs),
+): Promise<void> {
   const { deps, held, interruption } = context;
-  const late = AbortSignal.timeout(deadlineMs);
   const signal = AbortSignal.any([interruption.everything, late]);
   try {
     await context.journal.drained(signal);

@@ -12,7 +12,7 @@ export interface StartedSession {
 }
 
 /**
- * DESIGN section 4, step 4 as a whole: sandbox, working copy, then `running` is reported. The watchdog was armed when
+ * Step 4 of a session as a whole (docs/ARCHITECTURE.md): sandbox, working copy, then `running` is reported. The watchdog was armed when
  * the order arrived, before anything here could hang.
  */
 export async function startSession(context: SessionContext): Promise<StartedSession> {

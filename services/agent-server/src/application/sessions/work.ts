@@ -10,7 +10,7 @@ import type { StartedSession } from './start-session.ts';
 /** A runtime that does not settle after its signal is left behind; its sandbox is destroyed under it. */
 const settleMs = 5000;
 
-/** DESIGN section 4, step 5: the runtime drives the loop until it ends, is interrupted, or loses its sandbox. */
+/** Step 5 of a session (docs/ARCHITECTURE.md): the runtime drives the loop until it ends, is interrupted, or loses its sandbox. */
 export async function work(context: SessionContext, { sandbox }: StartedSession): Promise<Ending> {
   const { deps, order, journal, lease, held, interruption, timings } = context;
   const runtime = deps.runtimes[order.runtime];

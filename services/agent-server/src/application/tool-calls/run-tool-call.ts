@@ -11,7 +11,7 @@ import type { Sandbox } from '../ports/sandbox-driver.ts';
 import { createTextStream, cut } from '../text-stream.ts';
 import { tools } from '../tools/registry.ts';
 import type { Tool, ToolContext, ToolResult } from '../tools/tool.ts';
-import { digestArguments } from './arguments-digest.ts';
+import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { parseArguments } from './parse-arguments.ts';
 import type { PermitDecision, PermitDesk } from './permit-desk.ts';
 import type { ToolCall } from './tool-call.ts';
@@ -73,7 +73,7 @@ async function decideAndRun(
     turn: call.turn,
     tool: name,
     arguments: input,
-    argumentsDigest: digestArguments(input),
+    argumentsDigest: argumentsDigest(input),
   };
   let waited = false;
   const decision = await deps.permits.ask(proposal, signal, () => {

@@ -36,7 +36,7 @@ export const searchFiles: Tool<'search_files'> = {
       return run.end.exitCode === 1 ? { isError: false, text: 'No match.' } : failure(explain(run, path));
     }
     if (run.truncated) lines.pop();
-    const shown = lines.map((line) => shorten(line.startsWith('./') ? line.slice(2) : line));
+    const shown = lines.map((line) => shorten(line.replace(/^(\.\/)+/, '')));
     return {
       isError: false,
       text: [...shown, ...(run.truncated ? ['(There are more matches; narrow the search.)'] : [])].join('\n'),

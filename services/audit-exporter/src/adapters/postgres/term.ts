@@ -35,15 +35,22 @@ export async function beginTerm(url: string, log: Log, notified: () => void): Pr
     client.connection.stream.destroy();
   };
   client.on('notification', notified);
-  const query: Query = async <Row>(text: string, values: readonly unknown[] = []) => {
+  const answer = async (text: string, values: readonly unknown[]): Promise<unknown[]> => {
     try {
-      return (await client.query(text, [...values])).rows as Row[];
+      return (await client.query(text, [...values])).rows;
     } catch (error) {
       // without an answer nobody knows what the server is at: the connection is of no more use
       if (error instanceof Error && error.message === 'Query read timeout')
         client.connection.stream.destroy();
       throw error;
     }
+  };
+  // the jobs share the connection, so their statements take turns
+  let turn: Promise<unknown> = Promise.resolve();
+  const query: Query = <Row>(text: string, values: readonly unknown[] = []) => {
+    const rows = turn.then(() => answer(text, values)) as Promise<Row[]>;
+    turn = rows.catch(() => undefined);
+    return rows;
   };
   try {
     await client.connect();

@@ -19,10 +19,11 @@ export interface FollowDeps {
   readonly watch: PositionWatch;
   readonly clock: Clock;
   readonly log: Log;
+  /** Longest that a reader waits for a record or an object store that is away, before it is told; 10 s if absent. */
+  readonly patienceMs?: number;
 }
 
-/** Longest that a reader waits for a record or an object store that is away, before it is told. Milliseconds. */
-const patienceMs = 10_000;
+const usualPatienceMs = 10_000;
 const retryMs = 500;
 // Wakes the loop now and then although the watch would, so that no lost promise can strand a reader.
 const idleMs = 30_000;
@@ -61,7 +62,7 @@ export async function* followSession(
         await buffer.wait(idleMs, signal);
         continue;
       }
-      const page = await patiently(deps, signal, () =>
+      const page = await patiently(deps, patienceOf(deps), signal, () =>
         readEvents(deps.database, sessionId, { after: position }),
       );
       if (page === undefined) return;
@@ -79,6 +80,10 @@ export async function* followSession(
   }
 }
 
+function patienceOf(deps: FollowDeps): number {
+  return deps.patienceMs ?? usualPatienceMs;
+}
+
 function isEndState({ event }: PositionedEvent): boolean {
   return event.type === 'state' && sessionHasEnded(event.state);
 }
@@ -90,10 +95,14 @@ async function* showPage(
   signal: AbortSignal,
 ): AsyncGenerator<PositionedEvent, void, undefined> {
   let expected = after + 1;
+  // Whoever has waited once for the store does not wait again for each output behind it.
+  let patience = patienceOf(deps);
   for (const stored of page.events) {
     if (signal.aborted) return;
     if (stored.position > expected) yield gap(expected, stored.position - 1, stored.at, goneReason);
-    yield await showPatiently(deps, stored, signal);
+    const shown = await showPatiently(deps, stored, patience, signal);
+    patience = shown.event.type === 'gap' ? 0 : patienceOf(deps);
+    yield shown;
     expected = stored.position + 1;
   }
   if (page.events.length === 0 && expected <= page.last)
@@ -104,6 +113,7 @@ async function* showPage(
 async function showPatiently(
   deps: FollowDeps,
   stored: StoredEvent,
+  patience: number,
   signal: AbortSignal,
 ): Promise<PositionedEvent> {
   const untold = gap(
@@ -113,7 +123,7 @@ async function showPatiently(
     'the object store does not answer; read the log later',
   );
   try {
-    return (await patiently(deps, signal, () => showEvent(deps.segments, stored))) ?? untold;
+    return (await patiently(deps, patience, signal, () => showEvent(deps.segments, stored))) ?? untold;
   } catch (error) {
     if (!isCodedError(error, 'storage_failed')) throw error;
     return untold;
@@ -123,15 +133,16 @@ async function showPatiently(
 /** Repeats what fails for a while. Undefined when the reader has gone meanwhile. */
 async function patiently<Result>(
   deps: FollowDeps,
+  patience: number,
   signal: AbortSignal,
   attempt: () => Promise<Result>,
 ): Promise<Result | undefined> {
-  const deadline = deps.clock.monotonicMs() + patienceMs;
+  const deadline = deps.clock.monotonicMs() + patience;
   while (!signal.aborted) {
     try {
       return await attempt();
     } catch (error) {
-      if (isCodedError(error, 'session_unknown') || deps.clock.monotonicMs() > deadline) throw error;
+      if (isCodedError(error, 'session_unknown') || deps.clock.monotonicMs() >= deadline) throw error;
       deps.log.warn({ error: String(error) }, 'a live reader could not read; trying again');
       await pause(retryMs, signal);
     }

@@ -8,7 +8,7 @@ import type { Log } from '../ports/log.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import { objectKey } from '../ports/object-store.ts';
 
-/** Output with more text than this lies in the object store; see docs/decisions/small-output-in-postgres.md. Bytes. */
+/** Output with more text than this lies in the object store; see docs/decisions/2026-11-29-output-segments.md. Bytes. */
 const segmentThresholdBytes = 16 * 1024;
 
 /** How long output stays in the record after the object store has failed, before it is tried again. */

@@ -82,16 +82,21 @@ export async function writeToolCalls(
       JSON.stringify(
         facts.map(({ event, state, ended }) => ({
           callId: event.callId,
-          turn: event.turn,
+          turn: fittingInteger(event.turn) ?? 0,
           tool: event.tool,
           state,
-          exitCode: event.exitCode ?? null,
+          exitCode: fittingInteger(event.exitCode),
           durationMs: event.durationMs ?? null,
           ended,
         })),
       ),
     ],
   );
+}
+
+/** A number that the column cannot hold is no fact; refusing it would make the journal send it for ever. */
+function fittingInteger(value: number | null | undefined): number | null {
+  return value == null || Math.abs(value) > 2_147_483_647 ? null : value;
 }
 
 /**

@@ -263,6 +263,19 @@ test('a wrong token, a foreign server, a stale attempt and another model are ref
   assert.deepEqual(await usageOf(claim), []);
 });
 
+test('long histories pass', async () => {
+  const { claim, token } = await openSession();
+  let seen = 0;
+  play = ({ body }) => {
+    seen = JSON.stringify(body).length;
+    return answer('msg_long');
+  };
+  const long = [{ role: 'user', content: 'é'.repeat(2_000_000) }];
+  await textOf(await ask(token, { messages: long }));
+  assert.ok(seen > 2_000_000);
+  assert.equal((await settledUsage(claim)).length, 1);
+});
+
 test('a refusal of the provider is passed on and costs nothing', async () => {
   const { claim, token } = await openSession();
   status = 529;

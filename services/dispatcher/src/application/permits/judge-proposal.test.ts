@@ -107,6 +107,8 @@ test('a proposal with wrong arguments, an unknown tool, another digest or endles
   const request = { callId: 'c', turn: 1, tool: 'read_file', arguments: args, waitMs: 0 };
   const good = { ...request, argumentsDigest: argumentsDigest(args) };
   assert.equal(readProposal(good).path, 'a');
+  assert.throws(() => readProposal({ ...good, callId: 'a\0b' }), { code: 'request_invalid' });
+  assert.throws(() => readProposal({ ...good, turn: 5_000_000_000 }), { code: 'request_invalid' });
   assert.throws(() => readProposal({ ...good, tool: 'sudo' }), { code: 'request_invalid' });
   assert.throws(() => readProposal({ ...good, arguments: { path: 'a', mode: 1 } }), {
     code: 'request_invalid',

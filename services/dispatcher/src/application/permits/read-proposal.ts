@@ -36,6 +36,8 @@ export function readProposal(body: unknown): Proposal {
   const parsed = permitRequestSchema.safeParse(body);
   if (!parsed.success) throw invalid(z.prettifyError(parsed.error));
   const request = parsed.data;
+  if (!printable.test(request.callId)) throw invalid('the id of the call must be printable ASCII');
+  if (request.turn > maxTurn) throw invalid(`turn ${request.turn} is beyond ${maxTurn}`);
   checkArguments(request);
   const digest = argumentsDigest(request.arguments);
   if (digest !== request.argumentsDigest)
@@ -51,6 +53,10 @@ export function readProposal(body: unknown): Proposal {
     path: typeof path === 'string' ? path : null,
   };
 }
+
+// What the record's columns hold.
+const maxTurn = 1_000_000;
+const printable = /^[\x21-\x7e]+$/;
 
 function checkArguments({ tool, callId, arguments: args }: PermitRequest): void {
   if (!isToolName(tool))

@@ -178,7 +178,7 @@ test('an overdue approval cannot be approved any more, and its expiry is automat
 });
 
 test('decide, expire and stop at the same moment: exactly one decides, and the log is whole', async () => {
-  for (let round = 0; round < 15; round += 1) {
+  for (let round = 0; round < 8; round += 1) {
     const claim = await openTestSession(record, { interactive: true });
     await ask(claim, proposal('c1'));
     const [approval] = await listApprovals(record.database, claim.sessionId);

@@ -1,5 +1,5 @@
 import { forEachChild, parse } from 'unbash';
-import type { ParsedScript } from 'unbash';
+import type { Command, ParsedScript, SyntaxNode } from 'unbash';
 
 export { forEachChild };
 export type {
@@ -40,4 +40,36 @@ export function checkScript(script: ParsedScript | undefined): asserts script is
   const error = script.errors?.[0];
   if (error !== undefined)
     throw new UnreadableScript(`cannot be parsed at character ${error.pos + 1}: ${error.message}`);
+}
+
+/**
+ * The parser drops an open parenthesis behind a name (`ls (`) without an error; bash refuses the line.
+ * @throws UnreadableScript
+ */
+export function checkName(command: Command, source: string): void {
+  if (command.name === undefined) return;
+  let at = command.name.end;
+  while (source[at] === ' ' || source[at] === '\t') at += 1;
+  if (source[at] === '(')
+    throw new UnreadableScript(`a parenthesis at character ${at + 1} belongs to nothing`);
+}
+
+const openArithmetic = /(?<!\\)(?:\\\\)*\$\[/;
+
+function hasParts(node: SyntaxNode): boolean {
+  return node.type === 'Word' && node.parts !== undefined;
+}
+
+const quotedText = /\\[^]|'[^']*'|"(?:\\[^]|[^"\\])*"/g;
+
+/**
+ * Two more things that bash refuses and the parser takes: an old arithmetic expansion without its end, and an open
+ * quote in the delimiter of a here-document.
+ * @throws UnreadableScript
+ */
+export function checkNode(node: SyntaxNode): void {
+  if ((node.type === 'Literal' || node.type === 'Word') && openArithmetic.test(node.text) && !hasParts(node))
+    throw new UnreadableScript('an arithmetic expansion has no end');
+  if (node.type === 'HereDocDelimiter' && /["']/.test(node.text.replace(quotedText, '')))
+    throw new UnreadableScript('the delimiter of a here-document has an open quote');
 }

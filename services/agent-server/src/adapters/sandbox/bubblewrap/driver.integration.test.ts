@@ -14,6 +14,7 @@ describe('bubblewrap', () => {
   describeSandboxContract({
     create: () => createBubblewrapDriver({ stateFolder, serverId }),
     profile: {},
+    kernel: 'host',
     parentArguments: ['bubblewrap', stateFolder, serverId],
   });
 });

@@ -6,6 +6,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { firstClosedFolder } from '../folders.ts';
 import { openCgroups } from '../kernel/cgroup.ts';
 import type { Cgroups } from '../kernel/cgroup.ts';
+import { readOwnerMark } from '../owner-mark.ts';
 import { filterProgram } from '../seccomp/filter-program.ts';
 import { prepareSupervisor } from '../supervisor/prepare.ts';
 import type { SupervisorFiles } from '../supervisor/prepare.ts';
@@ -73,5 +74,13 @@ export async function prepareWorkplace(stateFolder: string, serverId: string): P
   await promisify(execFile)(bwrap, ['--version'], { timeout: 10_000 }).catch((error: unknown) => {
     throw missing(`${bwrap} does not run; reinstall bubblewrap.`, error);
   });
-  return { bwrap, root, files, etcFolder, seccompFile, cgroups: openCgroups(serverId), sandboxes };
+  return {
+    bwrap,
+    root,
+    files,
+    etcFolder,
+    seccompFile,
+    cgroups: openCgroups(readOwnerMark(stateFolder, serverId)),
+    sandboxes,
+  };
 }

@@ -17,6 +17,8 @@ export interface EscapeAttempt {
   readonly needsOwnUser?: boolean;
   /** A call that a kernel may have been built without; its control may then fail as well. */
   readonly dependsOnKernel?: boolean;
+  /** About reaching the host's kernel: says nothing where the sandbox has a kernel of its own (gVisor, Kata). */
+  readonly hostKernel?: boolean;
 }
 
 /** What stands on the host for attempts to reach, passed as environment. */
@@ -42,7 +44,7 @@ function number(name: SyscallName): number {
 
 /** Every process that is not the attempt itself: in a sandbox PID 1 and the supervisor, in the control VICTIM. */
 const others =
-  'my @p = $ENV{VICTIM} ? ($ENV{VICTIM} + 0) : grep { $_ != $$ && $_ != getppid } map { m{/(\\d+)$} ? $1 + 0 : () } glob "/proc/[0-9]*";';
+  'my @p = $ENV{VICTIM} ? ($ENV{VICTIM} + 0) : grep { $_ != $$ } map { m{/(\\d+)$} ? $1 + 0 : () } glob "/proc/[0-9]*";';
 
 /**
  * A call that must not reach the kernel's own code. Arguments are such that nothing happens; any answer but
@@ -56,6 +58,7 @@ function call(name: SyscallName, args: string, what = ''): EscapeAttempt {
       print "ESCAPED $r errno $e\\n" unless $r < 0 && ($e == 1 || $e == 38);`,
     control: 'host',
     dependsOnKernel: true,
+    hostKernel: true,
   };
 }
 
@@ -103,10 +106,14 @@ const files: readonly EscapeAttempt[] = [
     'no memory or kernel log device',
     'for d in /dev/mem /dev/kmsg /dev/port; do ( : < $d ) 2>/dev/null && echo ESCAPED; done',
   ),
-  perl(
-    'no device node of one’s own',
-    `my $f = "/tmp/lemniscate-node-$$"; my $r = syscall(${number('mknodat')}, -100, $f, 0060600, 0x0700); open(my $h, "<", $f) ? print "ESCAPED\\n" : print "$!\\n"; print "ESCAPED\\n" if $r == 0; unlink $f;`,
-  ),
+  {
+    ...perl(
+      'no device node of one’s own',
+      `my $f = "/tmp/lemniscate-node-$$"; syscall(${number('mknodat')}, -100, $f, 0020666, 0x0103);
+     print "ESCAPED\\n" if open(my $h, "<", $f); unlink $f;`,
+    ),
+    hostKernel: true,
+  },
   bash(
     'no write to kernel settings',
     'f=/proc/sys/kernel/core_pattern; v=$(cat $f) && echo "$v" 2>/dev/null > $f && echo ESCAPED',
@@ -142,17 +149,20 @@ const processes: readonly EscapeAttempt[] = [
     needsOwnUser: true,
   },
   perl(
-    'no descriptor of the supervisor',
-    `${others} for my $p (@p) { for my $f (0..2) { print "ESCAPED $p $f\\n" if open(my $h, ">>", "/proc/$p/fd/$f") } }`,
+    'no descriptor of the wire',
+    `${others} for my $p (@p) { for my $f (0, 1) { print "ESCAPED $p $f\\n" if open(my $h, ">>", "/proc/$p/fd/$f") } }`,
   ),
   perl(
     'no memory of the supervisor',
     `${others} for my $p (@p) { print "ESCAPED $p\\n" if open(my $h, "<", "/proc/$p/mem") }`,
   ),
-  perl(
-    'no environment of the supervisor',
-    `${others} for my $p (@p) { open(my $h, "<", "/proc/$p/environ") or next; print "ESCAPED $p\\n" if defined sysread($h, my $b, 1) }`,
-  ),
+  {
+    ...perl(
+      'no environment of the supervisor',
+      `${others} for my $p (@p) { open(my $h, "<", "/proc/$p/environ") or next; print "ESCAPED $p\\n" if defined sysread($h, my $b, 1) }`,
+    ),
+    hostKernel: true,
+  },
   perl(
     'no limit set on the supervisor',
     `${others} for my $p (@p) { my $b = pack("QQ"); print "ESCAPED $p\\n" if syscall(${number('prlimit64')}, $p, 7, 0, $b) == 0 }`,
@@ -179,14 +189,20 @@ const kernel: readonly EscapeAttempt[] = [
     'namespaced',
   ),
   perl('no chroot', `my $t = "/usr"; print "ESCAPED\\n" if syscall(${number('chroot')}, $t) == 0;`),
-  perl(
-    'no user namespace by unshare',
-    `print "ESCAPED\\n" if syscall(${number('unshare')}, 0x10000000) == 0;`,
-  ),
-  perl(
-    'no user namespace by clone',
-    `my $p = syscall(${number('clone')}, 0x10000000 | 17, 0, 0, 0, 0); if ($p == 0) { syscall(${number('exit_group')}, 0) } print "ESCAPED\\n" if $p > 0;`,
-  ),
+  {
+    ...perl(
+      'no user namespace by unshare',
+      `print "ESCAPED\\n" if syscall(${number('unshare')}, 0x10000000) == 0;`,
+    ),
+    hostKernel: true,
+  },
+  {
+    ...perl(
+      'no user namespace by clone',
+      `my $p = syscall(${number('clone')}, 0x10000000 | 17, 0, 0, 0, 0); if ($p == 0) { syscall(${number('exit_group')}, 0) } print "ESCAPED\\n" if $p > 0;`,
+    ),
+    hostKernel: true,
+  },
   perl(
     'no entering of namespaces',
     `open(my $h, "<", "/proc/self/ns/uts"); print "ESCAPED\\n" if syscall(${number('setns')}, fileno($h), 0) == 0;`,
@@ -196,10 +212,13 @@ const kernel: readonly EscapeAttempt[] = [
     `my $n = "x"; print "ESCAPED\\n" if syscall(${number('sethostname')}, $n, 1) == 0;`,
     'namespaced',
   ),
-  perl(
-    'no vsock',
-    `print "ESCAPED\\n" if syscall(${number('socket')}, 40, 1, 0) >= 0 || $! == 97 || $! == 94 || $! == 93;`,
-  ),
+  {
+    ...perl(
+      'no vsock',
+      `print "ESCAPED\\n" if syscall(${number('socket')}, 40, 1, 0) >= 0 || $! == 97 || $! == 94 || $! == 93;`,
+    ),
+    hostKernel: true,
+  },
   call('ptrace', '0x4206, 999999, 0, 0', ' (seize)'),
   call('process_vm_readv', '$$, 0, 0, 0, 0, 0'),
   call('clone3', '0, 0'),

@@ -13,6 +13,8 @@ export interface ContractSubject {
   /** A driver as after a restart of the server: same state, same server id, nothing remembered. */
   create(): SandboxDriver;
   readonly profile: Pick<SandboxProfile, 'image' | 'ociRuntime'>;
+  /** Whether its processes are the host kernel's, with its filters and control groups, or another kernel's. */
+  readonly kernel: 'host' | 'own';
   /** Arguments for `parent-to-kill.ts`, which makes the same driver in a process of its own. */
   readonly parentArguments: readonly string[];
 }

@@ -63,7 +63,7 @@ function startSupervisor(
   folder: SandboxFolder,
 ): Promise<StartedContainer> {
   return startContainer(place.docker, {
-    serverId: place.serverId,
+    owner: place.owner,
     id,
     image: profile.image ?? place.image,
     profile,

@@ -5,7 +5,7 @@ import { labels } from './engine.ts';
 
 /** What one container depends on. */
 export interface ContainerWish {
-  readonly serverId: string;
+  readonly owner: string;
   readonly id: string;
   readonly image: string;
   readonly profile: SandboxProfile;
@@ -26,9 +26,9 @@ export interface ContainerWish {
 export function containerOptions(wish: ContainerWish): Docker.ContainerCreateOptions {
   const { profile } = wish;
   return {
-    name: `lemniscate-${wish.serverId}-${wish.id}`,
+    name: `lemniscate-${wish.owner}-${wish.id}`,
     Image: wish.image,
-    Labels: { [labels.server]: wish.serverId, [labels.sandbox]: wish.id },
+    Labels: { [labels.server]: wish.owner, [labels.sandbox]: wish.id },
     Hostname: 'sandbox',
     User: wish.user,
     Entrypoint: [...wish.argv],

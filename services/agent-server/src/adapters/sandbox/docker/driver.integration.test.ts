@@ -48,6 +48,7 @@ for (const runtime of ['runc', 'runsc', 'kata'] as const) {
     describeSandboxContract({
       create: () => createDockerDriver({ stateFolder, serverId, image, throwawayProfile: throwaway }),
       profile: { image, ociRuntime: runtime },
+      kernel: runtime === 'runc' ? 'host' : 'own',
       parentArguments: ['docker', stateFolder, serverId],
     });
   });

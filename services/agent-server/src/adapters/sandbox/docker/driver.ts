@@ -5,6 +5,7 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import type { Sandbox, SandboxDriver, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
 import { listSandboxFolders, removeSandboxFolder, sandboxFolder } from '../folders.ts';
+import { readOwnerMark } from '../owner-mark.ts';
 import { checkName } from '../sandbox-id.ts';
 import { dockerSeccompProfile } from '../seccomp/docker-profile.ts';
 import { prepareSupervisor } from '../supervisor/prepare.ts';
@@ -29,7 +30,8 @@ export interface DockerOptions {
 /** What all containers of one server share. */
 export interface DockerWorkplace {
   readonly docker: Docker;
-  readonly serverId: string;
+  /** Names this server's containers, see `readOwnerMark`. */
+  readonly owner: string;
   readonly files: SupervisorFiles;
   readonly seccompProfile: string;
   readonly sandboxes: string;
@@ -63,7 +65,14 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     const files = await prepareSupervisor(join(stateFolder, 'programs'));
     const seccompProfile = dockerSeccompProfile();
     writeFileSync(join(stateFolder, 'seccomp-docker.json'), seccompProfile); // for whoever wants to read it
-    return { docker, serverId, files, seccompProfile, sandboxes, image: options.image ?? defaultImage };
+    return {
+      docker,
+      owner: readOwnerMark(stateFolder, serverId),
+      files,
+      seccompProfile,
+      sandboxes,
+      image: options.image ?? defaultImage,
+    };
   };
   const workplace = (): Promise<DockerWorkplace> => {
     prepared ??= prepare().catch((error: unknown) => {
@@ -74,13 +83,13 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
   };
 
   /** Container ids by sandbox id. */
-  const containers = async (): Promise<Map<string, string>> => {
-    const filters = JSON.stringify({ label: [`${labels.server}=${serverId}`] });
+  const containers = async ({ owner }: DockerWorkplace): Promise<Map<string, string>> => {
+    const filters = JSON.stringify({ label: [`${labels.server}=${owner}`] });
     const found = await within('list containers', docker.listContainers({ all: true, filters }));
     return new Map(found.map(({ Id, Labels }) => [Labels[labels.sandbox] ?? Id, Id]));
   };
   const existing = async (place: DockerWorkplace): Promise<string[]> => [
-    ...new Set([...(await listSandboxFolders(place.sandboxes)), ...(await containers()).keys()]),
+    ...new Set([...(await listSandboxFolders(place.sandboxes)), ...(await containers(place)).keys()]),
   ];
 
   return {
@@ -105,7 +114,7 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     },
     async recover() {
       const place = await workplace();
-      const known = await containers();
+      const known = await containers(place);
       const ids = (await existing(place)).filter((id) => !live.has(id));
       for (const id of ids) {
         const container = known.get(id);

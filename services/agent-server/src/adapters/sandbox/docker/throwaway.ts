@@ -17,7 +17,7 @@ export async function runInThrowawayContainer(
   profile: SandboxProfile,
 ): Promise<ThrowawayResult> {
   const started = await startContainer(place.docker, {
-    serverId: place.serverId,
+    owner: place.owner,
     id: `throwaway-${randomBytes(8).toString('hex')}`,
     image: profile.image ?? place.image,
     profile,

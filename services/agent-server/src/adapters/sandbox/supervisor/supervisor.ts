@@ -8,16 +8,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  openSync,
-  readdirSync,
-  readFileSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { performServerHandshake } from 'node:http2';
 import type { ServerHttp2Stream } from 'node:http2';
 import { Socket } from 'node:net';
@@ -63,11 +54,11 @@ interface ProcessRow {
 /** Every process of the pid namespace. A process that ends while being read is left out. */
 function processTable(): ProcessRow[] {
   const rows: ProcessRow[] = [];
-  for (const name of readdirSync('/proc')) {
+  for (const name of fs.readdirSync('/proc')) {
     const pid = Number(name);
     if (!Number.isInteger(pid)) continue;
     try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+      const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1');
       // the name in parentheses may hold anything, spaces and parentheses too
       const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       rows.push({ pid, parent: Number(parent), zombie: state === 'Z' || state === 'X' });
@@ -106,7 +97,7 @@ function killTree(root: number): void {
 function startedArgv(command: WireCommand): { file: string; args: string[]; cwd: string } {
   const [file = '', ...args] = command.argv;
   try {
-    accessSync(command.cwd, constants.X_OK);
+    fs.accessSync(command.cwd, fs.constants.X_OK);
     return { file, args, cwd: command.cwd };
   } catch {
     const enter = 'cd -- "$0" || exit 126; exec "$@"';
@@ -145,9 +136,9 @@ function takePipe(): { ours: Socket; theirs: number } {
     pipePool.push(...names);
   }
   const path = pipePool.pop() ?? '';
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const theirs = openSync(path, constants.O_WRONLY);
-  unlinkSync(path);
+  const reader = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
+  const theirs = fs.openSync(path, fs.constants.O_WRONLY);
+  fs.unlinkSync(path);
   return { ours: new Socket({ fd: reader, readable: true, writable: false }), theirs };
 }
 
@@ -157,13 +148,13 @@ function takePipe(): { ours: Socket; theirs: number } {
  */
 function createStdin(): { append(bytes: Buffer): void; finish(): number } {
   const path = newPath();
-  const writer = openSync(path, 'wx', 0o644);
-  const reader = openSync(path, 'r');
-  unlinkSync(path);
+  const writer = fs.openSync(path, 'wx', 0o644);
+  const reader = fs.openSync(path, 'r');
+  fs.unlinkSync(path);
   return {
-    append: (bytes) => void writeSync(writer, bytes),
+    append: (bytes) => void fs.writeSync(writer, bytes),
     finish() {
-      closeSync(writer);
+      fs.closeSync(writer);
       return reader;
     },
   };
@@ -187,8 +178,8 @@ function spawnCommand(command: WireCommand, stdin: number | 'ignore'): Started {
     });
     return { child, outputs: [stdout.ours, stderr.ours] };
   } finally {
-    closeSync(stdout.theirs);
-    closeSync(stderr.theirs);
+    fs.closeSync(stdout.theirs);
+    fs.closeSync(stderr.theirs);
     topUpPipes();
   }
 }
@@ -331,7 +322,7 @@ function serveCommand(stream: ServerHttp2Stream): void {
     if (command === undefined || kill !== undefined) return;
     const fd = stdin?.finish() ?? 'ignore';
     kill = runCommand(stream, command, fd);
-    if (fd !== 'ignore') closeSync(fd);
+    if (fd !== 'ignore') fs.closeSync(fd);
   };
   const handlers: Record<number, (payload: Buffer) => void> = {
     [requestFrames.start]: (payload) => {

@@ -1,5 +1,6 @@
 import { Transform } from 'node:stream';
 import type { TransformCallback } from 'node:stream';
+import { maxPayloadBytes } from './protocol.ts';
 
 /**
  * How many HTTP/2 frames a sandbox may send. An honest supervisor coalesces (16–64 KiB a frame); a hostile one
@@ -15,6 +16,12 @@ export interface FrameBudget {
 export const defaultFrameBudget: FrameBudget = { framesPerSecond: 20_000, burst: 1_000 };
 
 const headerBytes = 9;
+
+/**
+ * The largest frame that our settings allow. nghttp2 checks it too, but then wants to say goodbye, and would wait
+ * for ever for a peer that does not read.
+ */
+const maxFrameBytes = maxPayloadBytes;
 
 /** Splits a byte stream at HTTP/2 frame boundaries and lets frames through at the budget's rate. */
 export function createFrameBudget(budget: FrameBudget, monotonicMs: () => number): Transform {
@@ -48,6 +55,8 @@ export function createFrameBudget(budget: FrameBudget, monotonicMs: () => number
       at += part.length;
       if (header.length < headerBytes) continue;
       payloadLeft = header.readUIntBE(0, 3);
+      if (payloadLeft > maxFrameBytes)
+        throw new RangeError(`a frame of ${payloadLeft} bytes: this is not what we agreed to speak`);
       header = Buffer.alloc(0);
     }
     return at;
@@ -58,7 +67,12 @@ export function createFrameBudget(budget: FrameBudget, monotonicMs: () => number
       const pass = (rest: Buffer): void => {
         if (this.destroyed) return;
         refill();
-        const count = admitted(rest);
+        let count: number;
+        try {
+          count = admitted(rest);
+        } catch (error) {
+          return done(error as Error);
+        }
         if (count === rest.length) return done(null, rest);
         if (count > 0) this.push(rest.subarray(0, count));
         const waitMs = Math.max(1, Math.ceil((budget.burst / 4 / budget.framesPerSecond) * 1000));

@@ -51,6 +51,7 @@ const sessionBounds = {
   maxReservedRemoteStreams: 0,
   maxDeflateDynamicTableSize: 0,
   maxSettings: 16,
+  maxSessionInvalidFrames: 10,
   settings: {
     enablePush: false,
     headerTableSize: 0,

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { findDuplicateKey } from './duplicate-keys.ts';
+import { parseArguments } from './parse-arguments.ts';
+
+const refused: readonly (readonly [string, string, RegExp])[] = [
+  ['cut off', '{"command": "rm -rf', /not valid JSON/],
+  ['empty', '', /They were empty/],
+  ['single quotes', "{'command': 'true'}", /not valid JSON/],
+  ['a comma too many', '{"command": "true",}', /not valid JSON/],
+  ['two values', '{"command": "true"} {"command": "false"}', /not valid JSON/],
+  ['an array', '["true"]', /not a JSON object/],
+  ['a string', '"true"', /not a JSON object/],
+  ['null', 'null', /not a JSON object/],
+  ['an unknown member', '{"command": "true", "cwd": "/"}', /schema/],
+  ['a wrong type', '{"command": 7}', /schema/],
+  ['a number as text', '{"command": "true", "timeout_seconds": "5"}', /schema/],
+  ['a missing member', '{}', /schema/],
+  ['a key twice', '{"command": "true", "command": "false"}', /twice/],
+  ['a key twice, once escaped', '{"command": "true", "comm\\u0061nd": "false"}', /twice/],
+  ['a lone surrogate', '{"command": "echo \\ud800"}', /surrogate/],
+  ['a prototype', '{"command": "true", "__proto__": {"timeout_seconds": 1}}', /schema/],
+];
+
+suite('arguments', () => {
+  for (const [what, text, why] of refused) {
+    test(`${what} is refused with a sentence`, () => {
+      const parsed = parseArguments('run_command', text);
+      assert.equal(parsed.ok, false);
+      assert.match(parsed.ok ? '' : parsed.message, why);
+      assert.match(parsed.ok ? '' : parsed.message, /nothing was run/);
+    });
+  }
+
+  test('whole ones come out as they are', () => {
+    const text = '{ "command": "echo \\"{,}\\" \\\\ é \\ud83d\\ude00", "timeout_seconds": 5 }';
+    assert.deepEqual(parseArguments('run_command', text), {
+      ok: true,
+      input: { command: 'echo "{,}" \\ é 😀', timeout_seconds: 5 },
+    });
+  });
+});
+
+test('only keys of the same object are the same key', () => {
+  assert.equal(findDuplicateKey('{"a": {"a": 1}, "b": [{"a": 1}, {"a": "a"}], "c": "a"}'), null);
+  assert.equal(findDuplicateKey('{"a": [{"x": 1, "y": {"x": 2}, "x": 3}]}'), 'x');
+  assert.equal(findDuplicateKey('{"a": "\\"a\\": 1, ", "b": 1, "a": 2}'), 'a');
+});

@@ -1,0 +1,120 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import { createNewId } from '@lemniscate/shared/id.ts';
+import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { bootTimeMs } from './adapters/boot-clock.ts';
+import { createDispatcherClient } from './adapters/dispatcher-client.ts';
+import { createJournalFolder } from './adapters/journal-folder.ts';
+import { createPatchSpoolFolder } from './adapters/patch-spool-folder.ts';
+import { chooseDriver } from './adapters/choose-driver.ts';
+import { readTlsMaterial } from './adapters/tls-material.ts';
+import { uploadObject } from './adapters/upload-object.ts';
+import { createWorkingCopies } from './adapters/working-copy/working-copies.ts';
+import { runtimeRegistry } from './application/runtimes/registry.ts';
+import { sandboxProfiles } from './application/sandbox-profiles.ts';
+import { createSessionDesk } from './application/sessions/session-desk.ts';
+import { createWarmPool } from './application/warm-pool.ts';
+import type { Config } from './config.ts';
+import { createServer, listen } from './http/server.ts';
+import { createHeartbeat } from './jobs/heartbeat.ts';
+
+/** A running agent server. */
+export interface AgentServer {
+  readonly name: string;
+  readonly port: number;
+  status(): ServerStatus;
+  /** Gives its sessions up, destroys every sandbox and stops; bounded and idempotent. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Builds and starts an agent server: what an earlier process left is destroyed before anything new begins.
+ * @throws CodedError that names the file, port or variable at fault
+ */
+export async function startAgentServer(config: Config, log: Logger): Promise<AgentServer> {
+  const tls = readTlsMaterial(config.tls, new Date());
+  await mkdir(config.stateFolder, { recursive: true, mode: 0o711 });
+  const options = { stateFolder: config.stateFolder, serverId: tls.name };
+  const driver = await chooseDriver(config.driver, options, log);
+  const capabilities = await driver.probe();
+  const workingCopies = createWorkingCopies({
+    stateFolder: join(config.stateFolder, 'working-copies'),
+    driver,
+    allowLocalPaths: config.allowLocalPaths,
+    maxRepositoryBytes: 8 * 1024 ** 3,
+    maxMirrors: 64,
+  });
+  const journals = createJournalFolder(join(config.stateFolder, 'journals'));
+  const spool = createPatchSpoolFolder(config.stateFolder);
+  const destroyed = await driver.recover();
+  await Promise.all([workingCopies.recover(), journals.recover(), spool.recover()]);
+  log.info({ server: tls.name, driver: driver.name, capabilities, destroyed }, 'starting');
+
+  const dispatcher = createDispatcherClient(config.dispatcherUrl, tls);
+  const bootId = randomUUID();
+  const pool = createWarmPool({
+    driver,
+    profiles: sandboxProfiles,
+    size: config.warm,
+    newId: createNewId(),
+    clock: systemClock,
+    log,
+    onChange: () => heartbeat.wake(),
+  });
+  const desk = createSessionDesk(
+    {
+      pool,
+      workingCopies,
+      dispatcher,
+      journals,
+      spool,
+      uploadObject,
+      runtimes: runtimeRegistry,
+      clock: systemClock,
+      bootTimeMs,
+      log,
+    },
+    { capacity: config.capacity, onChange: () => heartbeat.wake() },
+  );
+  const status = (): ServerStatus => {
+    const { warm, profiles, unhealthy } = pool.status();
+    return {
+      protocol: 1,
+      bootId,
+      capacity: config.capacity,
+      held: desk.held(),
+      warm,
+      driver: driver.name,
+      profiles: [...profiles],
+      draining: desk.draining(),
+      ...(unhealthy === null ? {} : { unhealthy }),
+    };
+  };
+  const heartbeat = createHeartbeat({ dispatcher, desk, status, bootTimeMs, log });
+  const app = createServer(tls, { desk, status }, log);
+  const port = await listen(app, config.host, config.port);
+  pool.start();
+  heartbeat.start();
+
+  async function shutDown(): Promise<void> {
+    await desk.drain();
+    await pool.close();
+    await heartbeat.stop();
+    await app.close();
+    await dispatcher.close();
+  }
+  let stopping: Promise<void> | null = null;
+  log.info({ server: tls.name, port, driver: driver.name }, 'ready');
+  return {
+    name: tls.name,
+    port,
+    status,
+    stop: () => {
+      stopping ??= shutDown();
+      return stopping;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { UploadAnswer, UploadRequest } from '@lemniscate/shared/protocol/session-result.ts';
+
+/** An object store as an uploader meets it: one PUT to an address with signed headers, verified on completion. */
+export interface PresignedStore {
+  announce(request: UploadRequest): UploadAnswer;
+  /** @throws CodedError `digest_mismatch` */
+  complete(uploadId: string): Buffer;
+  close(): Promise<void>;
+}
+
+export async function startPresignedStore(): Promise<PresignedStore> {
+  const announced = new Map<string, UploadRequest>();
+  const stored = new Map<string, Buffer>();
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const id = request.url?.slice(1) ?? '';
+      const allowed = request.method === 'PUT' && request.headers['x-signed'] === id && announced.has(id);
+      if (allowed) stored.set(id, Buffer.concat(pieces));
+      response.writeHead(allowed ? 200 : 403).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    announce: (request) => {
+      const uploadId = `upl${announced.size + 1}`;
+      announced.set(uploadId, request);
+      return {
+        uploadId,
+        put: { url: `http://127.0.0.1:${port}/${uploadId}`, headers: { 'x-signed': uploadId } },
+      };
+    },
+    complete: (uploadId) => {
+      const bytes = stored.get(uploadId);
+      const request = announced.get(uploadId);
+      const digest = createHash('sha256')
+        .update(bytes ?? '')
+        .digest('hex');
+      if (bytes !== undefined && bytes.length === request?.bytes && digest === request.sha256) return bytes;
+      throw new CodedError('digest_mismatch', 'The bytes are not the ones announced.');
+    },
+    close: async () => {
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { LineCounter, parseDocument } from 'yaml';
+import type { Document } from 'yaml';
+import { CodedError } from '../errors/coded-error.ts';
+import { policySchema } from './policy.ts';
+import type { Policy } from './policy.ts';
+
+/** One fault of a policy text: where, and what to do. Lines and columns count from 1. */
+export interface PolicyFault {
+  readonly line: number;
+  readonly column: number;
+  /** Member path as in `budgets.maxActions`; empty for the whole text. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Longest policy text that is read, in UTF-16 units. */
+export const maxPolicyLength = 512 * 1024;
+
+/**
+ * Reads a policy from YAML (JSON is YAML). Duplicate, unknown and unreadable members are refused, each with its
+ * line; an empty text is the default policy.
+ * @throws CodedError `request_invalid` whose details list every fault
+ */
+export function readPolicy(text: string): Policy {
+  const { policy, faults } = checkPolicy(text);
+  if (policy !== undefined) return policy;
+  const told = faults.map(showFault);
+  throw new CodedError(
+    'request_invalid',
+    `The policy cannot be used. ${told.join('; ')}. Correct these lines; nothing of it is in force.`,
+    { faults: told },
+  );
+}
+
+/** Reads a policy and lists its faults instead of throwing. Either the policy or at least one fault is there. */
+export function checkPolicy(text: string): { policy?: Policy; faults: PolicyFault[] } {
+  if (text.length > maxPolicyLength)
+    return {
+      faults: [{ line: 1, column: 1, path: '', message: `longer than ${maxPolicyLength} characters` }],
+    };
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false });
+  if (document.errors.length > 0)
+    return {
+      faults: document.errors.map((error) => ({
+        ...place(lines, error.pos[0]),
+        path: '',
+        message: error.message,
+      })),
+    };
+  // aliases can blow a small text up; a policy has no use for them
+  const parsed = policySchema.safeParse(document.toJS({ maxAliasCount: 0 }) ?? {});
+  if (parsed.success) return { policy: parsed.data, faults: [] };
+  const faults = parsed.error.issues.flatMap((issue) => {
+    const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [undefined];
+    return unknown.map((key): PolicyFault => {
+      const path = key === undefined ? issue.path : [...issue.path, key];
+      return {
+        ...place(lines, offsetOf(document, path)),
+        path: path.map(String).join('.'),
+        message:
+          key === undefined ? issue.message : 'no such member; members are spelt exactly as documented',
+      };
+    });
+  });
+  return { faults };
+}
+
+/** A fault for a reader: `line 3, budgets.maxActions: …`. */
+export function showFault(fault: PolicyFault): string {
+  return `line ${fault.line}${fault.path === '' ? '' : `, ${fault.path}`}: ${fault.message}`;
+}
+
+function place(lines: LineCounter, offset: number): { line: number; column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col) };
+}
+
+/** Where the innermost member of the path that the text holds begins. */
+function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+    const range = rangeOf(node);
+    if (range !== undefined) return range;
+  }
+  return 0;
+}
+
+function rangeOf(node: unknown): number | undefined {
+  if (typeof node !== 'object' || node === null || !('range' in node) || !Array.isArray(node.range))
+    return undefined;
+  const [start] = node.range as unknown[];
+  return typeof start === 'number' ? start : undefined;
+}
