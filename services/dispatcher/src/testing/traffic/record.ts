@@ -44,7 +44,7 @@ export async function createTestRecord() {
     url: testDatabase.url,
     connections: 20,
     statementTimeoutMs: 20_000,
-    onIdleError: () => undefined,
+    onConnectionError: () => undefined,
   });
   const live = createRedisLiveEvents({ url: new URL(testVariable('LEMNISCATE_TEST_REDIS_URL')), log });
   const objects = createObjectStore({
