@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
+import { startTcpProxy } from './testing/tcp-proxy.ts';
 import { within } from './testing/within.ts';
 
 const fleets: TestFleet[] = [];
@@ -179,6 +180,44 @@ describe('recovery', () => {
       (await attemptsOf(fleet, id)).map((row) => row.state),
       ['live'],
     );
+  });
+
+  test('a Postgres that is away longer than a lease costs no attempt', async () => {
+    const fleet = await fleetOf('a');
+    const own = new URL((await fleet.environment())['DATABASE_URL'] ?? '');
+    const proxy = await startTcpProxy(Number(own.port));
+    own.port = String(proxy.port);
+    try {
+      const dispatcher = await fleet.startDispatcher({ ...quick, DATABASE_URL: own.href });
+      for (const server of fleet.servers) server.startHeartbeats(200);
+      const id = await create(dispatcher);
+      await placedOn(fleet, id);
+      proxy.cut();
+      await within(20_000, 'the lease has run out, with its grace', async () => {
+        const rows = await fleet.sql(
+          `SELECT 1 FROM attempts WHERE session_id = $1 AND lease_expires_at < now() - interval '2 seconds'`,
+          [id],
+        );
+        return rows.length === 1;
+      });
+      assert.equal((await dispatcher.call('GET', '/readyz')).status, 503);
+      const refused = await dispatcher.call<{ code: string; detail: string }>('GET', `/v1/sessions/${id}`);
+      assert.equal(refused.body.code, 'service_unreachable');
+      proxy.mend();
+      await within(20_000, 'the lease lives again', async () => {
+        const rows = await fleet.sql(
+          'SELECT 1 FROM attempts WHERE session_id = $1 AND lease_expires_at > now()',
+          [id],
+        );
+        return rows.length === 1;
+      });
+      assert.deepEqual(
+        (await attemptsOf(fleet, id)).map((row) => row.state),
+        ['live'],
+      );
+    } finally {
+      proxy.close();
+    }
   });
 
   test('an unknown server is told so, and a foreign certificate gets nowhere', async () => {

@@ -82,6 +82,12 @@ async function build(
   const signals = createSignals();
   // Files first: a wrong one is told before anything is connected.
   const identity = await readIdentity(config);
+  const { expiresAt } = identity.certificate;
+  if (expiresAt.getTime() - clock.now().getTime() < 3 * 86_400_000)
+    log.warn(
+      { expiresAt },
+      'the certificate of this dispatcher expires soon; issue a new one and start again',
+    );
   const models = await createModels(config, clock);
   parts.defer(models.close);
   const database = await openRecord(config, log, parts);
@@ -96,6 +102,8 @@ async function build(
     timeoutMs: 5_000,
   });
   parts.defer(() => servers.close());
+  // Placements under way still speak to servers: the workers end first.
+  parts.defer(() => delivery.queue.close(closeMs));
   const priceBook = readPinnedPriceBook();
   const open = createOpenExchanges();
   const deps = {
@@ -123,7 +131,7 @@ async function build(
     probe: servers.probe,
     auditReader: createAuditReader(database),
     guard: createMassExpiryGuard(clock, 60_000),
-    gaps: createGapWatch(clock, 4_000, config.LEMNISCATE_START_TIMEOUT_MS),
+    gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
     rebuildLedger: () => rebuildLedger({ database, reservations: delivery.reservations }),
     settleUsage: (claim: AttemptClaim) =>
       settleAttempt({ database, audit, events, priceBook, clock, open, log }, claim),
@@ -155,6 +163,11 @@ async function build(
   );
   parts.defer(front.close);
   return { publicPort: front.port, internalPort: internal.port };
+}
+
+/** Ticks come each second; an absence shorter than a heartbeat's distance costs nobody a renewal. */
+function normalGapMs(leaseMs: number): number {
+  return Math.max(1_500, Math.min(4_000, leaseMs / 3));
 }
 
 /** Who this dispatcher is, who may speak to it, and whom it may vouch for. */
@@ -192,7 +205,7 @@ async function openRecord(
     url: config.DATABASE_URL,
     connections,
     statementTimeoutMs: 10_000,
-    onIdleError: (error) => log.warn({ err: error }, 'a connection to Postgres broke while idle'),
+    onConnectionError: (error) => log.warn({ err: error }, 'a connection to Postgres broke'),
   });
   parts.defer(() => database.close());
   await ensureProject(database, localProject, policy);

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { after, before, describe, test } from 'node:test';
+import { Agent, request } from 'undici';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import { freePort, startOwnRedis } from './testing/own-redis.ts';
 import { createTestFleet } from './testing/test-fleet.ts';
@@ -147,6 +148,18 @@ describe('a dispatcher that cannot start says why', () => {
         squatter.close();
       }
     });
+
+  test('a host that others can reach is served over TLS only', async () => {
+    const extra = { LEMNISCATE_HOST: '0.0.0.0', LEMNISCATE_LOCAL_LOGIN: '' };
+    const { publicPort } = await fleet.startDispatcher(extra);
+    const agent = new Agent({ connect: { ca: await readFile(fleet.authority.ca) } });
+    const answer = await request(`https://localhost:${publicPort}/healthz`, { dispatcher: agent });
+    assert.equal(answer.statusCode, 200);
+    await assert.rejects(fetch(`http://localhost:${publicPort}/healthz`));
+    const anonymous = await request(`https://localhost:${publicPort}/v1/sessions`, { dispatcher: agent });
+    assert.equal(anonymous.statusCode, 401);
+    await agent.destroy();
+  });
 
   test('the process ends on SIGTERM, and when its parent has gone', async () => {
     for (const how of ['SIGTERM', 'parent'] as const) {

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import canonicalize from 'canonicalize';
-import { parse } from 'yaml';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { defaultPolicy, policySchema } from '@lemniscate/shared/policy/policy.ts';
+import { policyDigest } from '@lemniscate/shared/policy/policy-digest.ts';
+import { readPolicy } from '@lemniscate/shared/policy/policy-file.ts';
+import { defaultPolicy } from '@lemniscate/shared/policy/policy.ts';
 import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { ProjectPolicy } from '../application/projects/project.ts';
 
@@ -31,16 +30,9 @@ export async function readPolicyFile(file: string | undefined, bounds: FleetBoun
   return { policy, digest: policyDigest(policy) };
 }
 
-/** sha256 of the policy's canonical JSON, in hex. */
-export function policyDigest(policy: Policy): string {
-  return createHash('sha256')
-    .update(canonicalize(policy) ?? '')
-    .digest('hex');
-}
-
 async function parsePolicyFile(file: string): Promise<Policy> {
   try {
-    return policySchema.parse(parse(await readFile(file, 'utf8')) ?? {});
+    return readPolicy(await readFile(file, 'utf8'));
   } catch (error) {
     throw new CodedError(
       'configuration_invalid',

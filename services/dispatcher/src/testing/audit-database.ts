@@ -30,7 +30,7 @@ export async function createAuditDatabase(connections = 10): Promise<AuditDataba
     url,
     connections,
     statementTimeoutMs: 30_000,
-    onIdleError: () => undefined,
+    onConnectionError: () => undefined,
   });
   return {
     app,

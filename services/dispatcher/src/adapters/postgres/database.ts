@@ -13,8 +13,8 @@ export interface PostgresOptions {
   /** Most connections at once. */
   readonly connections: number;
   readonly statementTimeoutMs: number;
-  /** Told of connections that broke while idle; the pool replaces them. */
-  readonly onIdleError: (error: Error) => void;
+  /** Told of connections that broke; the pool replaces them, and their statements fail. */
+  readonly onConnectionError: (error: Error) => void;
 }
 
 /**
@@ -35,10 +35,12 @@ export function createDatabase(options: PostgresOptions): PostgresDatabase {
     application_name: 'lemniscate-dispatcher',
     types: { getTypeParser },
     onConnect: async (client) => {
+      // The pool listens to idle connections only: one that breaks in use would end the process.
+      client.on('error', options.onConnectionError);
       await client.query('SET ROLE lemniscate_app');
     },
   });
-  pool.on('error', options.onIdleError);
+  pool.on('error', options.onConnectionError);
   const connect = (): Promise<PoolClient> =>
     pool.connect().catch((error: unknown) => Promise.reject(mapError(error, options.url)));
 

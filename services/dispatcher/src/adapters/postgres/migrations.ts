@@ -19,6 +19,8 @@ export async function migrate(url: URL, log: (message: string) => void): Promise
     connectionTimeoutMillis: 5_000,
     application_name: 'lemniscate-migrations',
   });
+  // Its statements fail as well, which is what is told; without a listener the process would end first.
+  client.on('error', () => undefined);
   try {
     await client.connect();
     // NOTICEs such as "role exists" are no news.

@@ -31,7 +31,7 @@ export interface PlacementQueueOptions {
 /** A queue that also runs its jobs. */
 export interface RunningPlacementQueue extends PlacementQueue {
   work(place: PlaceJob): void;
-  /** Stops taking jobs, waits for the running ones at most this long, and lets go of Redis in any case. */
+  /** May be called again. Stops taking jobs, waits for the running ones at most this long, and lets go of Redis in any case. */
   close(timeoutMs: number): Promise<void>;
 }
 
@@ -55,6 +55,7 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
     log.warn({ err: error, component: 'queue' }, 'the queue has trouble');
   const queues = new Map<string, Queue<JobData>>();
   const workers: Worker<JobData>[] = [];
+  let closing: Promise<void> | null = null;
   for (const pool of options.pools) {
     const queue = new Queue<JobData>(queueName(pool), {
       prefix,
@@ -122,19 +123,22 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
         workers.push(worker);
       }
     },
-    close: async (timeoutMs) => {
-      // BullMQ's close() hangs while Redis is down: first in peace, then by force.
-      await within(Promise.all(workers.map((worker) => worker.close())), timeoutMs);
-      await within(
-        Promise.all([
-          ...workers.map((worker) => worker.close(true)),
-          ...[...queues.values()].map((queue) => queue.close()),
-        ]),
-        1_000,
-      );
-      for (const part of [...workers, ...queues.values()]) await within(part.disconnect(), 500);
-    },
+    close: (timeoutMs) => (closing ??= closeAll([...queues.values()], workers, timeoutMs)),
   };
+}
+
+/** BullMQ's close() hangs while Redis is down: in peace first, then by force, and each within its time. */
+async function closeAll(
+  queues: readonly Queue<JobData>[],
+  workers: readonly Worker<JobData>[],
+  timeoutMs: number,
+): Promise<void> {
+  await within(Promise.all(workers.map((worker) => worker.close())), timeoutMs);
+  await within(
+    Promise.all([...workers.map((worker) => worker.close(true)), ...queues.map((queue) => queue.close())]),
+    1_000,
+  );
+  for (const part of [...workers, ...queues]) await within(part.disconnect(), 500);
 }
 
 function queueName(pool: string): string {

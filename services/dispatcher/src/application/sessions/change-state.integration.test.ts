@@ -34,7 +34,7 @@ describe('state changes', () => {
       url: own.url,
       connections: 5,
       statementTimeoutMs: 5_000,
-      onIdleError: () => undefined,
+      onConnectionError: () => undefined,
     });
     events = createEventLog({
       clock: systemClock,
