@@ -25,7 +25,7 @@ const joinedSchema = z.object({
   internalUrl: z.string(),
 });
 
-const readySchema = z.object({ servers: z.array(z.object({ id: z.string(), ready: z.boolean() })) });
+const serversSchema = z.object({ servers: z.array(z.object({ id: z.string(), usable: z.int() })) });
 const startTimeoutMs = 20_000;
 const stopTimeoutMs = 15_000;
 
@@ -121,8 +121,8 @@ export async function startWorkstation(
           `The agent server of this workstation did not start:\n${words}`,
         );
       }
-      const { servers } = await client.json('/v1/servers', readySchema, { signal });
-      if (servers.some((server) => server.id === serverId && server.ready)) break;
+      const { servers } = await client.json('/v1/servers', serversSchema, { signal });
+      if (servers.some((server) => server.id === serverId && server.usable > 0)) break;
       await delay(50, undefined, { signal });
     }
     let stopping: Promise<void> | null = null;
