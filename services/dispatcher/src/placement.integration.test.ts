@@ -163,6 +163,23 @@ describe('placing sessions', () => {
     }
   });
 
+  test('a server that takes an order and never answers is left behind, and told so', async () => {
+    const fleet = await fleetOf({ name: 'hung', capacity: 500 }, { name: 'good', capacity: 50 });
+    const dispatcher = await fleet.startDispatcher();
+    await usable(fleet, dispatcher);
+    const [hung, good] = fleet.servers;
+    assert.ok(hung && good);
+    hung.behaviour = 'hang';
+    const ids = (await Promise.all(Array.from({ length: 4 }, () => create(dispatcher)))).map(({ id }) => id);
+    await within(30_000, 'all are on the good one', () => ids.every((id) => good.held.has(id)));
+    assert.ok(hung.orders.length > 0, 'the hung server was tried');
+    await within(5_000, 'it was told to destroy what it took', () =>
+      hung.orders.every(({ order }) =>
+        hung.destroyed.some((held) => held.sessionId === order.sessionId && held.attempt === order.attempt),
+      ),
+    );
+  });
+
   test('no server at all: the session waits until the queue deadline and says so', async () => {
     const fleet = await fleetOf();
     const dispatcher = await fleet.startDispatcher({ LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: '1' });

@@ -47,6 +47,8 @@ export interface SimulatedServerOptions {
   readonly name: string;
   readonly capacity: number;
   readonly authority: TestAuthority;
+  /** Instead of a certificate of the test's authority, and where to listen: what a joined workstation has. */
+  readonly joined?: { readonly certificatePem: string; readonly keyPem: string; readonly port: number };
   /** Known once the dispatcher listens. */
   readonly dispatcherUrl: () => string;
 }
@@ -55,11 +57,7 @@ export interface SimulatedServerOptions {
 export async function startSimulatedAgentServer(
   options: SimulatedServerOptions,
 ): Promise<SimulatedAgentServer> {
-  const files = await options.authority.issue(serviceUri('agent-server', options.name));
-  const [ca, cert, key] = await Promise.all(
-    [options.authority.ca, files.cert, files.key].map((file) => readFile(file)),
-  );
-  const tls = { ca: ca ?? '', cert: cert ?? '', key: key ?? '' };
+  const tls = await readIdentity(options);
   const dispatcher = new Agent({ connect: { ...tls, checkServerIdentity: () => undefined } });
   const orders: { order: SessionOrder; at: number }[] = [];
   const held = new Map<string, number>();
@@ -170,12 +168,22 @@ export async function startSimulatedAgentServer(
     }
     answer(202, {});
   };
-  const port = await listenAnywhere(listener);
+  const port = await listenOn(listener, options.joined?.port ?? 0);
   return Object.assign(server, { url: `https://127.0.0.1:${port}` });
 }
 
-async function listenAnywhere(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
+async function readIdentity(
+  options: SimulatedServerOptions,
+): Promise<{ ca: string; cert: string; key: string }> {
+  const ca = await readFile(options.authority.ca, 'utf8');
+  if (options.joined !== undefined)
+    return { ca, cert: options.joined.certificatePem, key: options.joined.keyPem };
+  const files = await options.authority.issue(serviceUri('agent-server', options.name));
+  return { ca, cert: await readFile(files.cert, 'utf8'), key: await readFile(files.key, 'utf8') };
+}
+
+async function listenOn(server: Server, wanted: number): Promise<number> {
+  server.listen(wanted, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');

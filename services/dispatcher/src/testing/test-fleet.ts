@@ -43,6 +43,8 @@ export interface TestFleet {
   /** Straight into the record, as its owner. */
   readonly sql: <Row extends Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>;
   readonly token: string;
+  /** Where the first dispatcher takes heartbeats. */
+  readonly internalUrl: () => string;
   environment(extra?: Record<string, string>): Promise<Record<string, string>>;
   startDispatcher(extra?: Record<string, string>): Promise<TestDispatcher>;
   session(id: string): Promise<SessionView>;
@@ -133,6 +135,7 @@ export async function createTestFleet(options: FleetOptions): Promise<TestFleet>
     servers,
     sql,
     token,
+    internalUrl: () => internalUrl,
     environment,
     startDispatcher: async (extra) => {
       const config = readDispatcherConfig(await environment(extra));
