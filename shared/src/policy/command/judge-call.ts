@@ -114,9 +114,20 @@ function judgeInners(
     });
     const judge = () =>
       judgeInner(inner, inside, kept ? facts : { ...facts, fed: false, text: undefined }, judgeCode);
+    if (readsScriptNames(call, inner))
+      note(scope, call.words.join(' '), 'ask', 'an interpreter runs what xargs reads');
     if (inner.refusalsOnly === true) refusalsOnly(scope, judge);
     else judge();
   }
+}
+
+/** `xargs bash` without a script of its own: the names of the scripts come through the pipe. */
+function readsScriptNames(call: Call, inner: Inner): boolean {
+  if (!/^g?xargs$/.test(call.name) || 'code' in inner.run) return false;
+  const own = call.words.slice(inner.from);
+  return (
+    isInterpreter(callOf(inner.run, call.cwd).name) && !own.slice(1).some((word) => !word.startsWith('-'))
+  );
 }
 
 function judgeInner(inner: Inner, scope: Scope, facts: Circumstances, judgeCode: JudgeCode): void {

@@ -149,6 +149,11 @@ const writesSystem: Doubts = (call) => {
     : undefined;
 };
 
+const ddUnknown: Doubts = (call) => {
+  const index = call.words.findIndex((word) => word.startsWith('of=') && hasUnknown(word));
+  return at(index, 'what is written is known only when it runs');
+};
+
 const movesSystem: Doubts = (call) => {
   const index = call.words.findIndex((word, place) => place > 0 && pathKind(word, call.cwd) === 'systemFile');
   return at(index, 'moves a system file');
@@ -211,7 +216,7 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   ln: [writesSystem],
   install: [writesSystem],
   tee: [writesSystem],
-  dd: [writesSystem],
+  dd: [writesSystem, ddUnknown],
   touch: [writesSystem],
   rsync: [writesSystem],
   rm: [rm],
