@@ -161,3 +161,12 @@ test('boots that fail in a row make the server unhealthy until one works', async
   await pool.claim('small', signal).ready;
   assert.equal(pool.status().unhealthy, null);
 });
+
+test('an unhealthy pool tries by itself, even one that keeps no warm sandboxes', async () => {
+  const { pool, bench, until } = createBench(0);
+  pool.start();
+  bench.failBoots = 3;
+  for (let count = 0; count < 3; count += 1) await assert.rejects(pool.claim('small', signal).ready);
+  await until(() => pool.status().unhealthy === null);
+  await pool.close();
+});
