@@ -90,12 +90,7 @@ export const insidePaths = {
   supervisor: '/run/lemniscate/supervisor.mjs',
 } as const;
 
-<<<<<<< HEAD
-const closeDescriptors =
-  'for f in /proc/self/fd/*; do n=${f##*/}; [ "$n" -le 2 ] || eval "exec $n>&-"; done';
-=======
 const closeDescriptors = 'for f in /proc/self/fd/*; do n=${f##*/}; [ "$n" -le 2 ] || eval "exec $n>&-"; done';
->>>>>>> sandbox
 
 /** A program without the descriptors of whoever launched it, in its folder. */
 export function closedArgv(cwd: string, argv: readonly string[]): string[] {
