@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const joinedSchema = z.object({
   internalUrl: z.string(),
 });
 
-const readySchema = z.object({ servers: z.array(z.object({ id: z.string(), ready: z.boolean() })) });
+const serversSchema = z.object({ servers: z.array(z.object({ id: z.string(), usable: z.int() })) });
 const startTimeoutMs = 20_000;
 const stopTimeoutMs = 15_000;
 
@@ -52,6 +52,8 @@ export async function startWorkstation(
   signal: AbortSignal,
 ): Promise<Workstation> {
   const folder = await mkdtemp(join(tmpdir(), 'lemniscate-workstation-'));
+  // With root's rights sandboxes are started as an unprivileged user, who has to pass through; the key is 0600.
+  await chmod(folder, 0o711);
   const port = await freePort();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   let serverId: string | null = null;
@@ -121,8 +123,8 @@ export async function startWorkstation(
           `The agent server of this workstation did not start:\n${words}`,
         );
       }
-      const { servers } = await client.json('/v1/servers', readySchema, { signal });
-      if (servers.some((server) => server.id === serverId && server.ready)) break;
+      const { servers } = await client.json('/v1/servers', serversSchema, { signal });
+      if (servers.some((server) => server.id === serverId && server.usable > 0)) break;
       await delay(50, undefined, { signal });
     }
     let stopping: Promise<void> | null = null;

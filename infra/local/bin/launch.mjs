@@ -75,11 +75,31 @@ function handOver(node, args) {
   });
 }
 
-/** An npm that was killed tells nobody: its going shows as another parent. */
+/** An npm that was killed tells nobody: its going shows as another parent, of us or of the shell in between. */
 function stopWithNpm(stop) {
   if (process.env.npm_lifecycle_event === undefined) return;
-  const npm = process.ppid;
-  setInterval(() => process.ppid !== npm && stop(), 500).unref();
+  const shell = process.ppid;
+  const npm = parentOf(shell);
+  const isGone = () => process.ppid !== shell || (isShell(shell) && parentOf(shell) !== npm);
+  setInterval(() => isGone() && stop(), 500).unref();
+}
+
+function isShell(pid) {
+  return /^(\S*\/)?(da|ba)?sh\0-c\0/.test(readProc(pid, 'cmdline'));
+}
+
+function parentOf(pid) {
+  const stat = readProc(pid, 'stat');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1];
+}
+
+/** A process that is gone, or a system without /proc, reads as empty. */
+function readProc(pid, name) {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 function fail(message) {

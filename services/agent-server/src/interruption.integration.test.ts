@@ -162,7 +162,10 @@ test('a model that refuses for good ends the session with what it said', async (
   play(bench, [
     {
       blocks: [],
-      refuse: { status: 402, body: { error: { type: 'budget', message: 'budget_tokens is used up' } } },
+      refuse: {
+        status: 402,
+        body: { error: { type: 'budget', message: 'The tokens are used up (budget_tokens)' } },
+      },
     },
   ]);
   const second = bench.order();

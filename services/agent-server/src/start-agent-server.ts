@@ -8,9 +8,12 @@ import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts'
 import { bootTimeMs } from './adapters/boot-clock.ts';
 import { createDispatcherClient } from './adapters/dispatcher-client.ts';
 import { createJournalFolder } from './adapters/journal-folder.ts';
+import { lockFolder } from './adapters/folder-lock.ts';
+import type { FolderLock } from './adapters/folder-lock.ts';
 import { createPatchSpoolFolder } from './adapters/patch-spool-folder.ts';
 import { chooseDriver } from './adapters/choose-driver.ts';
 import { readTlsMaterial } from './adapters/tls-material.ts';
+import type { TlsMaterial } from './adapters/tls-material.ts';
 import { uploadObject } from './adapters/upload-object.ts';
 import { createWorkingCopies } from './adapters/working-copy/working-copies.ts';
 import { runtimeRegistry } from './application/runtimes/registry.ts';
@@ -37,6 +40,21 @@ export interface AgentServer {
 export async function startAgentServer(config: Config, log: Logger): Promise<AgentServer> {
   const tls = readTlsMaterial(config.tls, new Date());
   await mkdir(config.stateFolder, { recursive: true, mode: 0o711 });
+  const lock = await lockFolder(config.stateFolder);
+  try {
+    return await startInFolder(config, tls, lock, log);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function startInFolder(
+  config: Config,
+  tls: TlsMaterial,
+  lock: FolderLock,
+  log: Logger,
+): Promise<AgentServer> {
   const options = { stateFolder: config.stateFolder, serverId: tls.name };
   const driver = await chooseDriver(config.driver, options, log);
   const capabilities = await driver.probe();
@@ -105,6 +123,7 @@ export async function startAgentServer(config: Config, log: Logger): Promise<Age
     await heartbeat.stop();
     await app.close();
     await dispatcher.close();
+    await lock.release();
   }
   let stopping: Promise<void> | null = null;
   log.info({ server: tls.name, port, driver: driver.name }, 'ready');

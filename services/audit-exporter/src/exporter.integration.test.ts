@@ -82,8 +82,8 @@ async function appendMany(prefix: string, entries: number): Promise<void> {
     Array.from({ length: sessions }, async (_, number) => {
       const chain = sessionChain(`${prefix}_${number}`);
       await database.append(chain, [opened]);
-      for (let done = 1; done < entries / sessions - 1; done += 1)
-        await database.append(chain, [executed(done)]);
+      const calls = Array.from({ length: entries / sessions - 2 }, (_, call) => executed(call));
+      while (calls.length > 0) await database.append(chain, calls.splice(0, 4));
       await database.append(chain, [closed]);
     }),
   );

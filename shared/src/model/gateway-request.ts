@@ -121,7 +121,7 @@ function explain(issue: z.core.$ZodIssue, field: string): string {
   if (/^tools\.\d+\.type$/.test(field)) {
     return 'only tools that the client runs are passed on; tools of the provider would reach the network';
   }
-  if (/\.source\.type$/.test(field))
+  if (field.endsWith('.source.type'))
     return 'content must be in the request itself; the provider fetches nothing for us';
   if (issue.code === 'invalid_union') return 'this kind is not passed on by this gateway';
   return issue.message;

@@ -88,7 +88,8 @@ async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVe
   return gather([await walkChain(io, chain, ends.get(chain))]);
 }
 
-interface Walked {
+/** What a walk over one chain found. */
+export interface Walked {
   readonly entries: number;
   readonly fault: ChainFault | null;
 }
@@ -113,7 +114,16 @@ async function walkAll(
   return gather(walked);
 }
 
-async function walkChain(io: AuditVerifyIo, chain: string, anchor?: ChainEnd): Promise<Walked> {
+/**
+ * Walks one chain over the API; held against an anchor where there is one, and against what the
+ * chain's row says. `must.closed`: its session has ended, so an open end is a fault.
+ */
+export async function walkChain(
+  io: Pick<AuditVerifyIo, 'fetchJson'>,
+  chain: string,
+  anchor?: ChainEnd,
+  must: Pick<ExpectedEnd, 'closed'> = {},
+): Promise<Walked> {
   const verifier = createChainVerifier(chain, anchor === undefined ? {} : { head: headOf(anchor) });
   let expected: ExpectedEnd = {};
   let after: number | null = 0;
@@ -127,7 +137,7 @@ async function walkChain(io: AuditVerifyIo, chain: string, anchor?: ChainEnd): P
     const broken = page.entries
       .map((entry) => verifier.push(fromStored(entry)))
       .some((fault) => fault !== null);
-    expected = { head: headOf(page.head), closed: page.head.closed };
+    expected = { head: headOf(page.head), closed: page.head.closed || must.closed === true };
     after = broken ? null : page.nextAfter;
   }
   // first against the anchor, then against what the chain's own row says

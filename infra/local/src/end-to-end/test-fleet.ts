@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApiClient } from '@lemniscate/cli/api-client.ts';
@@ -33,6 +42,7 @@ export interface TestFleet {
  */
 export async function startTestFleet(extra: Readonly<Record<string, string>> = {}): Promise<TestFleet> {
   const scratch = mkdtempSync(join(tmpdir(), 'lemniscate-e2e-'));
+  chmodSync(scratch, 0o755);
   const { ANTHROPIC_API_KEY: _key, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
   const environment = {
     ...inherited,

@@ -41,6 +41,7 @@ export function createHeartbeat(deps: {
 
   async function beat(signal: AbortSignal): Promise<void> {
     pending = false;
+    deps.desk.giveUpLost();
     const sentAt = deps.bootTimeMs();
     try {
       const answer = await deps.dispatcher.heartbeat(deps.status(), signal);

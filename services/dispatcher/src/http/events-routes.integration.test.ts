@@ -5,54 +5,41 @@ import type { IncomingMessage } from 'node:http';
 import { after, before, test } from 'node:test';
 import { createParser } from 'eventsource-parser';
 import type { EventSourceMessage } from 'eventsource-parser';
-import { pino } from 'pino';
 import { positionedEventSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import { ingestBatch } from '../application/events/ingest-batch.ts';
 import type { AttemptClaim } from '../application/events/live-attempt.ts';
 import { endSession } from '../application/sessions/end-session.ts';
+import { servePeople } from '../testing/traffic/apps.ts';
+import type { TestApp } from '../testing/traffic/apps.ts';
 import { createTestRecord } from '../testing/traffic/record.ts';
 import type { TestRecord } from '../testing/traffic/record.ts';
 import { openTestSession } from '../testing/traffic/session.ts';
-import { createApp } from './app.ts';
-import type { App } from './app.ts';
 import { registerEventStreamRoutes } from './events-routes.ts';
-import { requirePerson } from './identity.ts';
 import { registerLogRoutes } from './log-routes.ts';
 import { registerToolCallRoutes } from './tool-calls-routes.ts';
 
 let record: TestRecord;
-let app: App;
-let port = 0;
+let app: TestApp;
 /** Readers that the record's side still knows. */
-let readers = 0;
+const readers = new Set<object>();
 before(async () => {
   record = await createTestRecord();
-  app = await createApp({
-    title: 'events',
-    logger: pino({ level: 'silent' }),
-    newId: record.newId,
-    bodyLimit: 1024,
-    tls: null,
-  });
-  requirePerson(app, {
-    authenticate: () => Promise.resolve({ subject: 'ada', name: 'Ada', kind: 'human' }),
-  });
   const watch = {
     watch: (reader: Parameters<typeof record.watch.watch>[0]) => {
-      readers += 1;
+      readers.add(reader);
       const stop = record.watch.watch(reader);
       return () => {
-        readers -= 1;
+        readers.delete(reader);
         stop();
       };
     },
     close: () => undefined,
   };
-  registerEventStreamRoutes(app, { ...record, watch });
-  registerLogRoutes(app, record);
-  registerToolCallRoutes(app, record);
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  port = (app.server.address() as { port: number }).port;
+  app = await servePeople(record.newId, (registered) => {
+    registerEventStreamRoutes(registered, { ...record, watch });
+    registerLogRoutes(registered, record);
+    registerToolCallRoutes(registered, record);
+  });
 });
 after(async () => {
   await app.close();
@@ -72,7 +59,12 @@ const endIt = async (claim: AttemptClaim): Promise<void> => {
 };
 
 async function get(path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
-  const sent = request({ host: '127.0.0.1', port, path, headers: { authorization: 'Bearer x', ...headers } });
+  const sent = request({
+    host: '127.0.0.1',
+    port: app.port,
+    path,
+    headers: { authorization: 'Bearer x', ...headers },
+  });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return response;
@@ -123,7 +115,7 @@ test('a stream has ids, events, and an end of its own; it resumes after the last
     resumed.map((message) => message.id ?? message.event),
     ['4', 'end'],
   );
-  assert.equal(readers, 0);
+  assert.equal(readers.size, 0);
 });
 
 test('an unknown session and an unreadable id are problems, not streams', async () => {
@@ -141,10 +133,10 @@ test('readers that vanish in whatever way leave nothing behind', async () => {
     Array.from({ length: 5 }, () => get(`/v1/sessions/${claim.sessionId}/events`)),
   );
   for (const response of open) await once(response, 'data');
-  assert.equal(readers, 5);
+  assert.equal(readers.size, 5);
   for (const response of open) response.destroy();
-  for (let seq = 2; readers > 0; seq += 1) await say(claim, seq);
-  assert.equal(readers, 0);
+  for (let seq = 2; readers.size > 0; seq += 1) await say(claim, seq);
+  assert.equal(readers.size, 0);
 });
 
 test('a slow reader of a fast session gets everything once it reads, and the server holds little', async () => {

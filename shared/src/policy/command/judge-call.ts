@@ -114,14 +114,43 @@ function judgeInners(
     });
     const judge = () =>
       judgeInner(inner, inside, kept ? facts : { ...facts, fed: false, text: undefined }, judgeCode);
+    if (readsScriptNames(call, inner))
+      note(scope, call.words.join(' '), 'ask', 'an interpreter runs what xargs reads');
     if (inner.refusalsOnly === true) refusalsOnly(scope, judge);
     else judge();
   }
 }
 
+/** `xargs bash` without a script of its own: the names of the scripts come through the pipe. */
+function readsScriptNames(call: Call, inner: Inner): boolean {
+  if (!/^g?xargs$/.test(call.name) || 'code' in inner.run) return false;
+  const own = call.words.slice(inner.from);
+  return (
+    isInterpreter(callOf(inner.run, call.cwd).name) && !own.slice(1).some((word) => !word.startsWith('-'))
+  );
+}
+
 function judgeInner(inner: Inner, scope: Scope, facts: Circumstances, judgeCode: JudgeCode): void {
-  if ('code' in inner.run) return judgeCode(inner.run.code, scope, inner.run.positional);
+  if ('code' in inner.run) {
+    if (inner.run.windows === true) return judgeWindowsCode(inner.run.code, scope, judgeCode);
+    return judgeCode(inner.run.code, scope, inner.run.positional);
+  }
   return judgeCall(inner.run, scope, { ...facts, dynamic: false }, judgeCode);
+}
+
+/** PowerShell and cmd share enough with bash to be read by its parser; where they do not, their words are searched. */
+function judgeWindowsCode(code: string, scope: Scope, judgeCode: JudgeCode): void {
+  try {
+    return judgeCode(code, scope);
+  } catch (error) {
+    if (!(error instanceof UnreadableScript)) throw error;
+  }
+  for (const piece of code.split(/[;|&(){}\n]+/)) {
+    const words = piece.trim().split(/\s+/);
+    const refused = words[0] === '' ? undefined : refusalOf(callOf({ words, raws: words }, scope.cwd));
+    if (refused !== undefined) note(scope, piece, 'refuse', refused);
+  }
+  return note(scope, code, 'ask', 'code of another shell that is not understood');
 }
 
 function deeper(scope: Scope, changes: Partial<Scope>): Scope {
@@ -129,7 +158,7 @@ function deeper(scope: Scope, changes: Partial<Scope>): Scope {
 }
 
 /** Runs a judgement of which only refusals stay; a text that cannot be read is no refusal. */
-function refusalsOnly(scope: Scope, judge: () => void): void {
+export function refusalsOnly(scope: Scope, judge: () => void): void {
   const { pieces } = scope.shared;
   const before = pieces.length;
   try {

@@ -1,6 +1,6 @@
-import { waysOf } from './calls.ts';
+import { callOf, waysOf } from './calls.ts';
 import type { Circumstances } from './judge-call.ts';
-import { judgeCall } from './judge-call.ts';
+import { judgeCall, refusalsOnly } from './judge-call.ts';
 import { collectVariables } from './collect-variables.ts';
 import { variableDoubt } from './hardening/variables.ts';
 import { joinPath } from './paths/path-kind.ts';
@@ -21,6 +21,7 @@ import type {
 } from './syntax/bash-syntax.ts';
 import { isKnown, mark } from './syntax/marks.ts';
 import { isDynamic, wordTexts } from './syntax/word-values.ts';
+import { foundPaths } from './wrappers/find.ts';
 import { walkWord } from './walk-words.ts';
 
 type Node = Statement['command'] | SyntaxNode;
@@ -159,6 +160,10 @@ function printedText(node: SyntaxNode, scope: Scope): string | undefined {
   if (node.type !== 'Command' || node.name === undefined) return undefined;
   const name = node.name.value;
   if (name === 'cat' && node.args.length === 0) return inputOf(node.redirects, scope)?.text;
+  if (name === 'find') {
+    const found = waysOf(node, scope)[0];
+    return found === undefined ? undefined : foundPaths(callOf(found, scope.cwd)).join(' ');
+  }
   if (name !== 'echo' && name !== 'printf') return undefined;
   const words = node.args.map((arg) => (arg.type === 'Word' ? (wordTexts(arg, scope)[0] ?? '') : arg.text));
   const texts = name === 'echo' ? words.filter((word) => !/^-[neE]+$/.test(word)) : printfTexts(words);
@@ -243,6 +248,8 @@ function judgeAssignment(assignment: Assignment, scope: Scope): void {
     const doubt = variableDoubt(assignment.name, value);
     if (doubt === undefined) continue;
     note(scope, assignment.text, 'ask', doubt);
+    // a pager or an ssh command is shell code itself
+    refusalsOnly(scope, () => judgeCode(value, branchOff(scope, { depth: scope.depth + 1 })));
     return;
   }
 }

@@ -21,6 +21,8 @@ export interface SessionDesk {
   command(command: ServerCommand): void;
   /** What a heartbeat's answer says, counted from when the heartbeat was sent. */
   apply(answer: HeartbeatAnswer, sentAtMs: number): void;
+  /** Gives up the sessions whose lease ended long ago; to be called now and then. */
+  giveUpLost(): void;
   held(): Held[];
   draining(): boolean;
   /** Takes no more, gives every session up and resolves when they are gone. */
@@ -109,10 +111,10 @@ export function createSessionDesk(
       for (const stale of answer.stale) find(stale)?.abandon('stale');
       answer.commands.forEach(obey);
     },
-    held: () => {
+    giveUpLost: () => {
       for (const session of sessions.values()) session.checkLease();
-      return [...sessions.values()].map(({ sessionId, attempt }) => ({ sessionId, attempt }));
     },
+    held: () => [...sessions.values()].map(({ sessionId, attempt }) => ({ sessionId, attempt })),
     draining: () => draining,
     drain: async () => {
       draining = true;

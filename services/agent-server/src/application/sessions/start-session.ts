@@ -21,13 +21,29 @@ export async function startSession(context: SessionContext): Promise<StartedSess
   const timer = setTimeout(() => watchdog.abort(startTimeout(order.startWithinMs)), order.startWithinMs);
   const signal = AbortSignal.any([interruption.work, watchdog.signal]);
   try {
-    const { sandbox, warm } = await claimSandbox(context, signal);
-    if (!warm) journal.emit({ type: 'phase', phase: 'preparing' });
-    const workingCopy = await layWorkingCopy(context, sandbox, signal);
+    const { sandbox, warm } = await tellIfSlow(context, 'booting', claimSandbox(context, signal));
+    const laying = layWorkingCopy(context, sandbox, signal);
+    const workingCopy = await tellIfSlow(context, 'preparing', laying);
     timings.mark('starting');
     journal.emit({ type: 'running', driver: sandbox.driver, warm, timingsMs: timings.all() });
     for (const text of workingCopy.notices) journal.emit({ type: 'notice', text: text.slice(0, 4096) });
     return { sandbox, workingCopy };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A phase that is over before a person could read it is not worth a round trip ahead of `running`. */
+const slowMs = 100;
+
+async function tellIfSlow<Value>(
+  { journal }: SessionContext,
+  phase: 'booting' | 'preparing',
+  step: Promise<Value>,
+): Promise<Value> {
+  const timer = setTimeout(() => journal.emit({ type: 'phase', phase }), slowMs);
+  try {
+    return await step;
   } finally {
     clearTimeout(timer);
   }

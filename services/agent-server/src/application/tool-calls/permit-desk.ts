@@ -27,6 +27,9 @@ export interface PermitDesk {
 /** How long the dispatcher may hold a request while a person decides. */
 const waitMs = 25_000;
 
+/** A dispatcher that does not hold the request back must not be asked in a hot loop. */
+const betweenQuestionsMs = 50;
+
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'service_unreachable',
   'unavailable',
@@ -52,6 +55,7 @@ export function createPermitDesk(deps: {
           if (!told) onWaiting();
           told = true;
           backoff.reset();
+          await sleep(betweenQuestionsMs, signal);
         } catch (error) {
           signal.throwIfAborted();
           if (!isCodedError(error) || !passing.has(error.code)) throw error;

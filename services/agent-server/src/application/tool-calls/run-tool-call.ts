@@ -128,22 +128,24 @@ async function brokenBound(sandbox: Sandbox): Promise<ToolCallOutcome | null> {
   return null;
 }
 
-/** Two streams in the order of their pieces: what one has gathered goes before the other speaks. */
+/**
+ * The live output of both streams. While nothing is in flight their pieces keep their order; under load what each has
+ * gathered leaves together, or else a program that writes one byte here and one there would make an event of each.
+ */
 function createOutput(sink: EventSink, callId: string, signal: AbortSignal) {
-  const streams = {
-    stdout: createTextStream(sink, (text) => sink.emit({ type: 'output', callId, stream: 'stdout', text })),
-    stderr: createTextStream(sink, (text) => sink.emit({ type: 'output', callId, stream: 'stderr', text })),
+  const streamOf = (stream: 'stdout' | 'stderr') =>
+    createTextStream(sink, (text) => sink.emit({ type: 'output', callId, stream, text }));
+  const streams = { stdout: streamOf('stdout'), stderr: streamOf('stderr') };
+  const flush = () => {
+    streams.stdout.flush();
+    streams.stderr.flush();
   };
-  const other = { stdout: streams.stderr, stderr: streams.stdout };
   return {
     write: async (stream: 'stdout' | 'stderr', text: string): Promise<void> => {
-      other[stream].flush();
+      if (sink.idle()) flush();
       await streams[stream].write(text, signal);
     },
-    flush: (): void => {
-      streams.stdout.flush();
-      streams.stderr.flush();
-    },
+    flush,
   };
 }
 

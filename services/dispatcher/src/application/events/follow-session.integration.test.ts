@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { PositionedEvent, ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { createEventLog } from '../../adapters/postgres/event-log.ts';
 import { createRedisLiveEvents } from '../../adapters/redis/live-events.ts';
+import { startOwnRedis } from '../../testing/own-redis.ts';
+import { testVariable } from '../../testing/test-variable.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { openTestSession } from '../../testing/traffic/session.ts';
@@ -132,16 +131,49 @@ function heapAfterGc(): number {
   return process.memoryUsage().heapUsed;
 }
 
+test('a Postgres that drops its connections costs a reader nothing', async () => {
+  const claim = await openTestSession(record);
+  const seen: PositionedEvent[] = [];
+  const reader = (async () => {
+    for await (const event of followSession(record, claim.sessionId, 0, never)) seen.push(event);
+  })();
+  for (let position = 1; position <= 12; position += 1) {
+    await persistently(() => ingestBatch(record, claim, batch(position, text(String(position)))));
+    if (position % 4 === 0) await dropConnections();
+  }
+  await persistently(() => endIt(claim.sessionId));
+  await reader;
+  assertWhole(seen, 1, 13);
+});
+
+/** As an agent server does: the same again until it is accepted. */
+async function persistently<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === 10 || !isCodedError(error, 'service_unreachable')) throw error;
+    }
+  }
+}
+
+async function dropConnections(): Promise<void> {
+  const admin = new Client({ connectionString: testVariable('LEMNISCATE_TEST_DATABASE_URL') });
+  await admin.connect();
+  await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+    record.url.pathname.slice(1),
+  ]);
+  await admin.end();
+}
+
 test('over a Redis that is flushed, killed and started again a reader in another process misses nothing', async () => {
-  const port = await freePort();
-  let server = startRedis(port);
-  const url = new URL(`redis://127.0.0.1:${port}`);
+  const redis = await startOwnRedis();
+  const { url } = redis;
   const readerSide = createRedisLiveEvents({ url, log: record.log });
   const writerSide = createRedisLiveEvents({ url, log: record.log });
   const events = createEventLog({ clock: record.clock, live: writerSide });
   const writer = { ...record, live: writerSide, events };
   try {
-    await pingUntilUp(url);
     const claim = await openTestSession(record);
     const seen: PositionedEvent[] = [];
     const waiting = new Map<number, () => void>();
@@ -158,14 +190,11 @@ test('over a Redis that is flushed, killed and started again a reader in another
       await promise;
     };
     for (let position = 1; position <= 20; position += 1) await say(position);
-    const admin = new Redis(url.href);
-    await admin.flushall();
-    admin.disconnect();
+    await redis.flushAll();
     for (let position = 21; position <= 40; position += 1) await say(position);
-    server.kill('SIGKILL');
-    await once(server, 'exit');
+    await redis.stop();
     for (let position = 41; position <= 43; position += 1) await say(position);
-    server = startRedis(port);
+    await redis.start();
     for (let position = 44; position <= 60; position += 1) await say(position);
     await endIt(claim.sessionId);
     await reader;
@@ -173,28 +202,6 @@ test('over a Redis that is flushed, killed and started again a reader in another
   } finally {
     readerSide.close();
     writerSide.close();
-    server.kill('SIGKILL');
+    await redis.remove();
   }
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-function startRedis(port: number): ReturnType<typeof spawn> {
-  const quiet = ['--save', '', '--appendonly', 'no', '--bind', '127.0.0.1'];
-  return spawn('redis-server', ['--port', String(port), ...quiet], { stdio: 'ignore' });
-}
-
-async function pingUntilUp(url: URL): Promise<void> {
-  const admin = new Redis(url.href, { maxRetriesPerRequest: null });
-  admin.on('error', () => undefined);
-  await admin.ping();
-  admin.disconnect();
-}

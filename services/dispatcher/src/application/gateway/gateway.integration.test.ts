@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { after, before, test } from 'node:test';
-import { pino } from 'pino';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
-import { createApp } from '../../http/app.ts';
-import type { App } from '../../http/app.ts';
 import { registerGatewayRoutes } from '../../http/gateway-routes.ts';
 import type { GatewayDeps } from '../../http/gateway-routes.ts';
-import { requireAgentServer } from '../../http/identity.ts';
-import { createTestAuthority } from '../../testing/certificates.ts';
-import type { TestAuthority } from '../../testing/certificates.ts';
+import { serveServers } from '../../testing/traffic/apps.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
@@ -61,11 +55,8 @@ const provider: ModelProvider = {
 };
 
 let record: TestRecord;
-let app: App;
-let port = 0;
+let app: Awaited<ReturnType<typeof serveServers>>;
 let deps: GatewayDeps;
-let authority: TestAuthority;
-let servers: Record<'a' | 'b', { ca: string; cert: string; key: string }>;
 before(async () => {
   record = await createTestRecord();
   deps = {
@@ -76,33 +67,12 @@ before(async () => {
     exchangeMs: 60_000,
     providerOf: (name) => (name === model ? provider : undefined),
   };
-  authority = await createTestAuthority();
-  const own = await identity('dispatcher/d');
-  servers = { a: await identity('agent-server/server-a'), b: await identity('agent-server/server-b') };
-  app = await createApp({
-    title: 'gateway',
-    logger: pino({ level: 'silent' }),
-    newId: record.newId,
-    bodyLimit: 1024,
-    tls: { ...own, clientCertificates: true },
-  });
-  requireAgentServer(app);
-  registerGatewayRoutes(app, deps);
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  port = (app.server.address() as { port: number }).port;
+  app = await serveServers(record.newId, (registered) => registerGatewayRoutes(registered, deps));
 });
 after(async () => {
   await app.close();
-  await authority.remove();
   await record.close();
 });
-
-/** A certificate and what is needed to trust the others'. */
-async function identity(name: string): Promise<{ ca: string; cert: string; key: string }> {
-  const files = await authority.issue(`spiffe://lemniscate/${name}`);
-  const read = (file: string): Promise<string> => readFile(file, 'utf8');
-  return { ca: await read(authority.ca), cert: await read(files.cert), key: await read(files.key) };
-}
 
 let tokens = 0;
 async function openSession(
@@ -124,12 +94,12 @@ async function ask(token: string, more: object = {}, server: 'a' | 'b' = 'a'): P
   });
   const sent = request({
     host: '127.0.0.1',
-    port,
+    port: app.port,
     path: '/model/anthropic/v1/messages?beta=true',
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': token },
     agent: false,
-    ...servers[server],
+    ...app.servers[server],
   });
   sent.end(body);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -385,7 +355,7 @@ test('budgets of tokens, cost and time are asked before the provider, end with 4
   }
 });
 
-test('the same response told twice is kept twice under different rows', async () => {
+test('a response that was told before is billed once', async () => {
   const { claim, token } = await openSession();
   play = () => answer('msg_twice');
   await textOf(await ask(token));
@@ -393,9 +363,14 @@ test('the same response told twice is kept twice under different rows', async ()
   await textOf(await ask(token));
   const rows = await settledUsage(claim);
   assert.deepEqual(
-    rows.map((row) => row.state),
-    ['settled', 'settled'],
+    rows.map((row) => [row.state, row.output_tokens, row.cost_usd]),
+    [
+      ['settled', 20, '0.000204'],
+      ['settled', 0, '0'],
+    ],
   );
+  const entry = (await chainEntries(record, sessionChain(claim.sessionId))).at(-1);
+  assert.match(String(entry?.body['sameResponseAs']), /^use_/);
 });
 
 test('what nobody settles is cut: at the result at once, else by the reaper; later knowledge still counts', async () => {

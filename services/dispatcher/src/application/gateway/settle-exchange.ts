@@ -47,18 +47,17 @@ export async function settleExchange(deps: SettleDeps, ended: EndedExchange): Pr
 
 async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): Promise<boolean> {
   const { claim } = ended;
-  const tokens = addTokens(...ended.responses.map(tokensOf));
+  const [session, known] = await Promise.all([lockSession(tx, claim.sessionId), findSameResponse(tx, ended)]);
+  // A response that is on record already was billed once: this row says so and counts nothing.
+  const responses = known === null ? ended.responses : [];
+  const tokens = addTokens(...responses.map(tokensOf));
   const cost = costOfCall(
-    ended.responses,
+    responses,
     { provider: ended.provider, model: ended.model, at: ended.at, batch: false },
     deps.priceBook,
   );
   const costUsd = cost === null ? null : cost.toFixed();
-  const [session, settled] = await Promise.all([
-    lockSession(tx, claim.sessionId),
-    writeUsage(tx, ended, tokens, costUsd),
-  ]);
-  if (!settled) return false;
+  if (!(await writeUsage(tx, ended, responses[0], tokens, costUsd))) return false;
   const totals = await readTotals(tx, claim.sessionId);
   const closed = sessionHasEnded(session.state);
   if (!closed)
@@ -81,25 +80,35 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
         cacheWriteTokens: tokens.cacheWriteTokens,
         costUsd,
         complete: ended.complete,
+        ...(known === null ? {} : { sameResponseAs: known }),
       },
     },
   ]);
   return true;
 }
 
+/** The usage row that has this response already, such as one that the provider told to an earlier request. */
+async function findSameResponse(tx: Transaction, ended: EndedExchange): Promise<string | null> {
+  const responseId = ended.responses[0]?.responseId ?? null;
+  if (responseId === null) return null;
+  const [row] = await tx.query<{ id: string }>(
+    'SELECT id FROM usage WHERE provider = $1 AND response_id = $2 AND id <> $3',
+    [ended.provider, responseId, ended.usageId],
+  );
+  return row?.id ?? null;
+}
+
 async function writeUsage(
   tx: Transaction,
   ended: EndedExchange,
+  response: ResponseUsage | undefined,
   tokens: TokenBuckets,
   costUsd: string | null,
 ): Promise<boolean> {
-  const [response] = ended.responses;
   const rows = await tx.query(
     `UPDATE usage SET state = $2, complete = $3, input_tokens = $4, output_tokens = $5, cache_read_tokens = $6,
-       cache_write_tokens = $7, cache_write_1h_tokens = $8, cost_usd = $9, served_tier = $10, settled_at = now(),
-       -- A provider that names the same response twice is told apart by the row, not by the name.
-       response_id = CASE WHEN EXISTS (SELECT FROM usage o WHERE o.provider = usage.provider AND o.response_id = $11
-         AND o.id <> usage.id) THEN NULL ELSE $11 END
+       cache_write_tokens = $7, cache_write_1h_tokens = $8, cost_usd = $9, served_tier = $10, response_id = $11,
+       settled_at = now()
      WHERE id = $1 AND (state = 'begun' OR (state = 'cut' AND $3)) RETURNING 1`,
     [
       ended.usageId,

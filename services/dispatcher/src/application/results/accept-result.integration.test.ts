@@ -129,6 +129,20 @@ test('a budget that is reached offers what there is; a broken start offers nothi
   await assert.rejects(openDiff(record, nothing.sessionId), { code: 'diff_missing' });
 });
 
+test('a budget that the dispatcher found used up is the reason, whatever the server makes of it', async () => {
+  for (const [told, ended] of [
+    ['model_failed', 'budget_cost'],
+    ['finished', 'finished'],
+  ] as const) {
+    const claim = await openTestSession(record);
+    await record.database.query(`UPDATE sessions SET stop_reason = 'budget_cost' WHERE id = $1`, [
+      claim.sessionId,
+    ]);
+    await acceptResult(deps, claim, resultOf(patch, { reason: told }));
+    assert.equal((await stateOf(claim.sessionId))?.reason, ended);
+  }
+});
+
 test('a large patch comes by upload, only the attempt’s own, and its bytes are verified when read', async () => {
   const claim = await openTestSession(record);
   const large = Buffer.alloc(700_000, 'p');

@@ -41,6 +41,26 @@ const dispatcherReasons: readonly EndReason[] = [
   'no_capacity',
 ];
 
+/** Stops that the dispatcher itself has put on record. */
+const budgetReasons: readonly string[] = [
+  'time_budget',
+  'budget_actions',
+  'budget_tokens',
+  'budget_cost',
+  'budget_commands',
+] satisfies EndReason[];
+
+/**
+ * Why the session ends. A budget that the dispatcher found used up is the reason, whatever a server makes of the refusals
+ * that follow from it (a model that answers 402 looks like a failed one); only work that was finished stays finished.
+ */
+function reasonOf(session: LiveAttempt, result: SessionResult): EndReason {
+  const { stop_reason: stopReason } = session;
+  if (result.reason === 'finished' || stopReason === null || !budgetReasons.includes(stopReason))
+    return result.reason;
+  return stopReason as EndReason;
+}
+
 /**
  * Takes an attempt's last word: checks the patch, offers or discards the diff as the table of ends has it, and ends the
  * session, in one transaction. The same result again gets the same answer; another one is refused.
@@ -101,10 +121,11 @@ async function writeResult(
     claim.attempt,
     digest,
   ]);
-  if (diff !== null) await writeDiff(deps, tx, claim, result.reason, diff);
+  const reason = reasonOf(session, result);
+  if (diff !== null) await writeDiff(deps, tx, claim, reason, diff);
   await endSession(deps, tx, {
     sessionId: claim.sessionId,
-    reason: result.reason,
+    reason,
     message: harmlessText(result.message),
     subject: serviceUri('agent-server', claim.serverId),
     timingsMs: result.timingsMs,

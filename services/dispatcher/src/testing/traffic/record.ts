@@ -13,13 +13,8 @@ import { systemClock } from '@lemniscate/shared/clock.ts';
 import { secret } from '@lemniscate/shared/config/secret.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import type { Log } from '../../application/ports/log.ts';
-
-/** A variable that the test runner sets. */
-export function testVariable(name: string): string {
-  const value = process.env[name];
-  if (value === undefined || value === '') throw new Error(`This test needs ${name}; npm test sets it.`);
-  return value;
-}
+import { createTestDatabase } from '../test-database.ts';
+import { testVariable } from '../test-variable.ts';
 
 /** Swallows records; a test that wants them reads `records`. */
 export function createTestLog(): Log & { readonly records: { level: string; message: string }[] } {
@@ -29,26 +24,12 @@ export function createTestLog(): Log & { readonly records: { level: string; mess
   return { records, debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }
 
-/** A database of this test's own, migrated; `drop` removes it. */
-async function createTestDatabase(): Promise<{ url: URL; drop: () => Promise<void> }> {
-  const admin = new URL(testVariable('LEMNISCATE_TEST_DATABASE_URL'));
-  const name = `traffic_${randomBytes(6).toString('hex')}`;
-  const url = new URL(admin);
-  url.pathname = `/${name}`;
-  const client = new Client({ connectionString: admin.href });
-  await client.connect();
-  // Roles belong to the cluster: files that migrate at the same moment would trip over each other.
-  await client.query(`SELECT pg_advisory_lock(hashtext('lemniscate-test-migrations'))`);
-  await client.query(`CREATE DATABASE ${name}`);
-  await migrate(url, () => undefined);
-  await client.query(`SELECT pg_advisory_unlock(hashtext('lemniscate-test-migrations'))`);
-  return {
-    url,
-    drop: async () => {
-      await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
-      await client.end();
-    },
-  };
+/** Roles belong to the cluster: files that migrate at the same moment would trip over each other. */
+async function migrateAlone(url: URL): Promise<void> {
+  const admin = new Client({ connectionString: testVariable('LEMNISCATE_TEST_DATABASE_URL') });
+  await admin.connect();
+  await admin.query(`SELECT pg_advisory_lock(hashtext('lemniscate-test-migrations'))`);
+  await migrate(url, () => undefined).finally(() => admin.end());
 }
 
 export type TestRecord = Awaited<ReturnType<typeof createTestRecord>>;
@@ -56,6 +37,7 @@ export type TestRecord = Awaited<ReturnType<typeof createTestRecord>>;
 /** Everything real that the traffic side stands on, in one process. */
 export async function createTestRecord() {
   const testDatabase = await createTestDatabase();
+  await migrateAlone(testDatabase.url);
   const log = createTestLog();
   const clock = systemClock;
   const database = createDatabase({

@@ -8,7 +8,7 @@ interface RiskyOptions {
   readonly options: readonly string[];
   /** Other short options that carry a value, so that the letters of the value are not read as options. */
   readonly valued?: string;
-  readonly effect: 'runs code' | 'writes a file' | 'reads options from a file';
+  readonly effect: 'runs code' | 'writes a file' | 'reads options from a file' | 'sets the clock';
   /** Values with which the option is harmless. */
   readonly harmless?: RegExp;
 }
@@ -28,9 +28,23 @@ const writes = (options: string, valued = ''): RiskyOptions => ({
   harmless: nowhere,
 });
 
-const ssh = evaluated('-F -E -o', 'bcDeiIJLlmOpQRSWw');
-const docker = evaluated('--privileged -v --volume --mount --device --pid --cap-add', 'euwphml');
-const make = evaluated('-f --file --makefile --eval', 'CIjloOW');
+/** Settings of ssh that only say how patient or trusting it is. */
+const harmlessSsh =
+  /^(StrictHostKeyChecking|UserKnownHostsFile|ConnectTimeout|BatchMode|LogLevel|ServerAlive\w+|IdentitiesOnly|Port|User|IdentityFile)[= ]/i;
+const ssh = [
+  evaluated('-F', 'bcDeEiIJLlmoOpQRSWw'),
+  { ...evaluated('-o', 'bcDeEFiIJLlmOpQRSWw'), harmless: harmlessSsh },
+];
+const docker = [
+  evaluated('--privileged --device --pid --cap-add', 'euwphmlv'),
+  // a relative folder or a named volume is the project's own
+  { ...evaluated('-v --volume', 'euwphml'), harmless: /^[^/]/ },
+];
+const make = [
+  evaluated('--eval', 'CIjloOWf'),
+  // another file of the project is as good as its Makefile
+  { ...evaluated('-f --file --makefile', 'CIjloOW'), harmless: /^(?!\/|~)(?!.*\.\.)/ },
+];
 
 /** By program name; every line is a documented option of that program. */
 const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
@@ -69,24 +83,24 @@ const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
     },
   ],
   wget: [evaluated('--use-askpass -e --execute --config', 'aoiOPAtTwQUDRlI')],
-  rsync: [evaluated('-e --rsh --rsync-path', 'fBMT')],
-  scp: [evaluated('-S -F -o', 'cDilPX')],
-  sftp: [evaluated('-S -F -o -b', 'BcDilPRsX')],
-  ssh: [ssh],
+  rsync: [{ ...evaluated('-e --rsh --rsync-path', 'fBMT'), harmless: /^ssh( -p ?\d+| -i ?[\w./~-]+)*$/ }],
+  scp: [evaluated('-S', 'cDiloFPX'), ...ssh],
+  sftp: [evaluated('-S -b', 'BcDFiloPRsX'), ...ssh],
+  ssh,
   rg: [evaluated('--pre --hostname-bin', 'efgtTABCmjrd')],
   less: [writes('-o -O --log-file --LOG-FILE')],
   tree: [writes('-o', 'LPI')],
   man: [evaluated('-P -H --pager --html', 'CLmMsSeErR')],
   go: [evaluated('-exec -toolexec -vettool -overlay -modfile')],
   cargo: [evaluated('--config')],
-  rustc: [evaluated('-C -o', 'L')],
+  rustc: [{ options: ['-C'], valued: 'LoO', effect: 'runs code', harmless: /^(?!linker|link-arg)/ }],
   gradle: [evaluated('-I --init-script -b --build-file', 'gpPD')],
-  make: [make],
-  gmake: [make],
+  make,
+  gmake: make,
   npm: [evaluated('--script-shell --node-options --globalconfig --userconfig')],
-  eslint: [writes('-o --output-file', 'cf'), evaluated('--rulesdir --resolve-plugins-relative-to')],
-  docker: [docker],
-  podman: [docker],
+  eslint: [writes('-o --output-file', 'cf')],
+  docker,
+  podman: docker,
   vim: [evaluated('-c -S --cmd', 'TuiWws')],
   vi: [evaluated('-c -S --cmd', 'TuiWws')],
   ex: [evaluated('-c -S')],
@@ -99,8 +113,7 @@ const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
   hash: [evaluated('-p')],
   bind: [evaluated('-x -f')],
   shuf: [writes('-o --output', 'in')],
-  xxd: [evaluated('-r')],
-  date: [{ options: list('-s --set'), valued: 'dfr', effect: 'runs code' }],
+  date: [{ options: list('-s --set'), valued: 'dfr', effect: 'sets the clock' }],
 };
 
 const aliases: Readonly<Record<string, string>> = {

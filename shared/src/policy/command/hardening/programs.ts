@@ -52,8 +52,9 @@ const awk: Doubts = (call) => {
   for (const [index, word] of call.words.entries()) {
     if (index === 0) continue;
     if (word.length > maxProgram) return at(index, 'the awk program is too long to be read');
-    if (awkRuns.test(word)) return at(index, 'the awk program runs code');
-    if (awkWrites.test(word) && !word.startsWith('-F')) return at(index, 'the awk program writes a file');
+    const program = word.replace(/"(?:\\.|[^"\\])*"/gs, '""');
+    if (awkRuns.test(program)) return at(index, 'the awk program runs code');
+    if (awkWrites.test(program) && !word.startsWith('-F')) return at(index, 'the awk program writes a file');
     if (/^(-i|--include|-l|--load|-E|--exec)/.test(word)) return at(index, 'awk loads a file');
   }
   return undefined;
@@ -125,7 +126,9 @@ const git: Doubts = (call) => {
     const option = gitOptions.find(
       (entry) => entry.pattern.test(word) && (entry.commands?.test(command) ?? true),
     );
-    if (option !== undefined) return at(index, option.reason);
+    // `git config NAME` alone reads
+    const reads = command === 'config' && index === call.words.length - 1;
+    if (option !== undefined && !reads) return at(index, option.reason);
   }
   return undefined;
 };
@@ -144,6 +147,16 @@ const writesSystem: Doubts = (call) => {
   return kind === 'system' || kind === 'systemFile' || kind === 'root'
     ? at(index, 'writes into the system tree')
     : undefined;
+};
+
+const ddUnknown: Doubts = (call) => {
+  const index = call.words.findIndex((word) => word.startsWith('of=') && hasUnknown(word));
+  return at(index, 'what is written is known only when it runs');
+};
+
+const movesSystem: Doubts = (call) => {
+  const index = call.words.findIndex((word, place) => place > 0 && pathKind(word, call.cwd) === 'systemFile');
+  return at(index, 'moves a system file');
 };
 
 const rm: Doubts = (call) =>
@@ -199,11 +212,11 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   make: [make],
   gmake: [make],
   cp: [writesSystem],
-  mv: [writesSystem],
+  mv: [writesSystem, movesSystem],
   ln: [writesSystem],
   install: [writesSystem],
   tee: [writesSystem],
-  dd: [writesSystem],
+  dd: [writesSystem, ddUnknown],
   touch: [writesSystem],
   rsync: [writesSystem],
   rm: [rm],

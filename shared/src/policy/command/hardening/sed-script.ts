@@ -18,6 +18,10 @@ export function sedEffects(script: string): SedEffect[] | undefined {
     const address = addressLength(rest);
     const command = rest[address] ?? '';
     const body = rest.slice(address + 1);
+    if (command === '{') {
+      at += address + 1;
+      continue;
+    }
     if (command === '') return address === rest.length ? effects : undefined;
     if (command === 's' || command === 'y') {
       const end = delimitedEnd(body, 2);
@@ -76,10 +80,19 @@ function delimitedEnd(text: string, parts: number): number | undefined {
   for (let at = 1; at < text.length; at += 1) {
     const char = text[at];
     if (char === '\\') at += 1;
+    // a bracket expression keeps its delimiters, and a `]` that comes first
+    else if (char === '[' && left === parts) at = bracketEnd(text, at);
     else if (char === delimiter) {
       left -= 1;
       if (left === 0) return at + 1;
     }
   }
   return undefined;
+}
+
+function bracketEnd(text: string, open: number): number {
+  const first = text[open + 1] === '^' ? open + 2 : open + 1;
+  const close = text.indexOf(']', first + 1);
+  const line = text.indexOf('\n', open);
+  return close < 0 || (line >= 0 && line < close) ? open : close;
 }

@@ -65,6 +65,7 @@ export function pathKind(path: string, cwd: string): PathKind {
   if (base === 'root') return kindFromRoot(names);
   if (climbs > 0) return kindFromAbove(names, climbs);
   if (base === 'here') return 'ordinary';
+  if (names.length === 1 && hasUnknown(names[0] ?? '')) return 'unknown';
   const everything = names.length === 1 && isPattern(names[0] ?? '');
   return names.length === 0 || everything ? 'home' : 'ordinary';
 }
@@ -114,6 +115,7 @@ function kindBelow(top: string, below: readonly string[]): PathKind {
   if (top === 'dev') return harmlessSinks.test(below.join('/')) ? 'sink' : 'device';
   if (below.length === 0) return 'system';
   const all = below.length === 1 && isPattern(below[0] ?? '');
+  if (rule.reach === 'self' && below.length === 1 && hasUnknown(below[0] ?? '')) return 'unknown';
   if (rule.reach === 'self') return all ? (top === 'tmp' ? 'contents' : 'system') : 'ordinary';
   if (rule.reach === 'top') return below.length === 1 ? 'system' : 'ordinary';
   const ordinary = (rule.but ?? []).some((pattern) => isBelow(pattern.split('/'), below));

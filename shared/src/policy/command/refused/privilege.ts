@@ -8,6 +8,8 @@ export const escalators: readonly string[] = [
   'sudoedit',
   'sudo-rs',
   'sudoreplay',
+  'ksu',
+  'sux',
   'su',
   'su-rs',
   'su-exec',
@@ -91,6 +93,11 @@ const schtasks: Refusal = (call) =>
     ? 'schedules a program with system rights'
     : undefined;
 
+const osascript: Refusal = (call) =>
+  call.words.some((word) => /with\s+administrator\s+privileges/i.test(word))
+    ? 'asks for administrator privileges'
+    : undefined;
+
 const machinectl: Refusal = (call) =>
   operandsOf(call)[0] === 'shell' ? 'opens a shell of another user' : undefined;
 
@@ -123,6 +130,7 @@ export const privilegeRefusals: Readonly<Record<string, Refusal>> = {
   'add-localgroupmember': joinsAdminGroup,
   schtasks,
   machinectl,
+  osascript,
   setpriv: takesRoot,
   capsh: takesRoot,
   chroot: takesRoot,

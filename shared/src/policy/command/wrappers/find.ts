@@ -7,7 +7,7 @@ const runs: readonly string[] = ['-exec', '-execdir', '-ok', '-okdir'];
 /** The commands that `find` runs. `{}` becomes something below the starting points. */
 export function readFind(call: Call): Inner[] {
   const inners: Inner[] = [];
-  const places = startingPoints(call).map((place) => `${place.replace(/\/+$/, '')}/${mark.star}`);
+  const places = foundPaths(call);
   for (let index = 1; index < call.words.length; index += 1) {
     if (!runs.includes(call.words[index] ?? '')) continue;
     const end = endOf(call.words, index + 1);
@@ -22,6 +22,11 @@ export function readFind(call: Call): Inner[] {
     index = end;
   }
   return inners;
+}
+
+/** What `find` finds, as patterns: everything below its starting points. */
+export function foundPaths(call: Call): string[] {
+  return startingPoints(call).map((place) => `${place.replace(/\/+$/, '')}/${mark.star}`);
 }
 
 function startingPoints(call: Call): string[] {

@@ -54,6 +54,8 @@ export function readWrapper(grammar: WrapperGrammar, words: readonly string[], b
       index = code.from;
       continue;
     }
+    // `env -` is `env -i`
+    if (word === '-' && grammar.assignments === true) continue;
     if (isOption(word)) {
       const takes = takesNext(grammar, word);
       if (takes === 'doubt') doubts.push(index + 2);

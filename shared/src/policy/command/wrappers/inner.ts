@@ -5,7 +5,12 @@ export interface Inner {
   /** The inner command as words, or as a text that a shell reads. */
   readonly run:
     | { readonly words: readonly string[]; readonly raws: readonly string[] }
-    | { readonly code: string; readonly positional?: readonly string[] };
+    | {
+        readonly code: string;
+        readonly positional?: readonly string[];
+        /** The shell is one of Windows: what does not parse as bash is searched for refusals and asks. */
+        readonly windows?: true;
+      };
   /**
    * Only its refusals count: the outer command is a tool in its own right (`npx`, `docker exec`), or the reading
    * is one of several possible ones.

@@ -74,7 +74,7 @@ export function readWindowsShell(call: Call): Inner | undefined {
   if (from >= call.words.length) return undefined;
   const rest = call.raws.slice(from);
   const code = rest.length === 1 ? (call.words[from] ?? '') : rest.join(' ');
-  return { from, run: { code } };
+  return { from, run: { code, windows: true } };
 }
 
 function firstOperand(call: Call): number {

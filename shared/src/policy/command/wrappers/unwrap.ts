@@ -31,6 +31,13 @@ const readers: Readonly<Record<string, (call: Call, text: string | undefined) =>
   gxargs: readXargs,
   parallel: readParallel,
   git: readGit,
+  awk: readAwk,
+  gawk: readAwk,
+  mawk: readAwk,
+  nawk: readAwk,
+  tar: (call) => optionCode(call, tarCode),
+  gtar: (call) => optionCode(call, tarCode),
+  rsync: (call) => optionCode(call, ['-e', '--rsh', '--rsync-path']),
   trap: readTrap,
   alias: readAlias,
   cmd: (call) => present(readWindowsShell(call)),
@@ -139,4 +146,39 @@ function readStartProcess(call: Call): Inner[] {
       .filter((item) => !/^-(argumentlist|args|wait|nonewwindow|passthru|windowstyle)$/i.test(item));
   const words = rest(call.words);
   return [{ from, run: { words, raws: rest(call.raws).slice(0, words.length) }, refusalsOnly: true }];
+}
+
+const tarCode: readonly string[] = [
+  '-I',
+  '--use-compress-program',
+  '--to-command',
+  '--checkpoint-action',
+  '--rsh-command',
+];
+
+/** Values of options that are given to a shell; that they ask at all is said where options are. */
+function optionCode(call: Call, options: readonly string[]): Inner[] {
+  return call.words.flatMap((word, index) => {
+    const option = options.find(
+      (one) => word === one || (one.startsWith('--') && word.startsWith(`${one}=`)),
+    );
+    if (option === undefined || index === 0) return [];
+    const value = word === option ? (call.words[index + 1] ?? '') : word.slice(option.length + 1);
+    return [{ from: index, run: { code: value.replace(/^exec=/, '') }, refusalsOnly: true as const }];
+  });
+}
+
+const awkCode = /\bsystem\s*\(\s*"((?:\\.|[^"\\])*)"|\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|/g;
+
+/** What an awk program gives to a shell, where it stands in the program as a text. */
+function readAwk(call: Call): Inner[] {
+  return call.words.flatMap((word, index) =>
+    index === 0 || word.length > 4000
+      ? []
+      : Array.from(word.matchAll(awkCode), (found) => ({
+          from: index,
+          run: { code: found[1] ?? found[2] ?? found[3] ?? '' },
+          refusalsOnly: true as const,
+        })),
+  );
 }

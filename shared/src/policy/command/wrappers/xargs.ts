@@ -60,6 +60,6 @@ export function readParallel(call: Call): Inner[] {
   const from = starts[0] ?? end;
   const own = words.slice(from);
   if (own.length === 0) return values.map((code) => ({ from, run: { code } }));
-  const code = own.join(' ').replace(/\{[^}]*\}/g, mark.unknown);
+  const code = own.join(' ').replace(/\{[^{}]*\}/g, mark.unknown);
   return [{ from, run: { code: hasUnknown(code) ? code : [code, ...values.slice(0, 1)].join(' ') } }];
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { endReasons } from '@lemniscate/shared/session/end.ts';
 import { createBackoff, sleep } from '../../backoff.ts';
 import { staleAttempt } from '../../lease.ts';
 import type { ModelAnswer } from '../../ports/dispatcher.ts';
@@ -76,8 +77,7 @@ async function refusal(context: Pick<RuntimeContext, 'order'>, answer: ModelAnsw
   const why = sentence(text) ?? `status ${answer.status}`;
   const { status } = answer;
   if (status === 409) return staleAttempt(context.order.sessionId, context.order.attempt);
-  if (status === 402)
-    return new CodedError('budget_exhausted', why, { budget: /budget_[a-z]+/.exec(text)?.[0] ?? null });
+  if (status === 402) return new CodedError('budget_exhausted', why, { budget: budgetIn(text) });
   if (passingStatuses.has(status)) {
     return new CodedError('provider_failed', `The model did not answer (${status}): ${why}`, {
       retryable: true,
@@ -86,6 +86,11 @@ async function refusal(context: Pick<RuntimeContext, 'order'>, answer: ModelAnsw
   }
   const code = status === 400 || status === 413 ? 'request_refused_by_gateway' : 'provider_failed';
   return new CodedError(code, `The model refused the request (${status}): ${why}`, { status });
+}
+
+/** The provider's error shape has no field for our reason, so the gateway says it in the sentence. */
+function budgetIn(text: string): string | null {
+  return endReasons.find((reason) => reason.includes('budget') && text.includes(reason)) ?? null;
 }
 
 async function readBounded(answer: ModelAnswer): Promise<string> {

@@ -1,77 +1,14 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { loadScripts } from './load-scripts.ts';
 import { createScriptedProvider } from './scripted-provider.ts';
 import { runAgentLoop } from './testing/agent-loop.ts';
+import { faultTitle, plantFaults, plantedFaults } from './testing/planted-faults.ts';
+import type { PlantedFault } from './testing/planted-faults.ts';
 import type { ModelProvider } from '../../../application/ports/model-provider.ts';
-
-const sample = fileURLToPath(new URL('./fixtures/sample/', import.meta.url));
-
-/** A fault: in `file`, the first `from` becomes `to`. */
-interface Fault {
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
-
-const faults: readonly Fault[] = [
-  { file: 'cart', from: 'item.price * item.quantity', to: 'item.price + item.quantity' },
-  { file: 'cart', from: 'amount >= freeShippingFrom', to: 'amount > freeShippingFrom' },
-  { file: 'cart', from: 'amount - (amount', to: 'amount + (amount' },
-  { file: 'cart', from: 'shippingFee = 4.9', to: 'shippingFee = 5.9' },
-  { file: 'cart', from: 'a.price - b.price', to: 'b.price - a.price' },
-  { file: 'cart', from: '&& !item.hidden', to: '&& item.hidden' },
-  { file: 'cart', from: 'percent < 0 || percent > 100', to: 'percent < 0 && percent > 100' },
-  {
-    file: 'cart',
-    from: '/ 100);\n}\n\nexport function shipping',
-    to: '/ 10);\n}\n\nexport function shipping',
-  },
-  { file: 'money', from: 'Math.round(', to: 'Math.floor(' },
-  { file: 'money', from: 'toFixed(2)', to: 'toFixed(1)' },
-  { file: 'slug', from: "separator = '-'", to: "separator = '_'" },
-  { file: 'slug', from: '.toLowerCase()', to: '.toUpperCase()' },
-  { file: 'slug', from: 'slice(0, maxLength)', to: 'slice(0, maxLength - 1)' },
-  { file: 'slug', from: 'let number = 2', to: 'let number = 1' },
-  { file: 'slug', from: 'if (!taken.includes(slug))', to: 'if (taken.includes(slug))' },
-  { file: 'slug', from: '+/g, separator', to: '+/, separator' },
-  { file: 'date-range', from: '/ day) + 1', to: '/ day)' },
-  { file: 'date-range', from: '/ day) + 1', to: '/ day) - 1' },
-  { file: 'date-range', from: '(end - start)', to: '(start - end)' },
-  { file: 'date-range', from: 'a.start <= b.end', to: 'a.start < b.end' },
-  { file: 'date-range', from: 'a.start <= b.end &&', to: 'a.start <= b.end ||' },
-  { file: 'date-range', from: 'weekday === 6', to: 'weekday === 5' },
-  { file: 'date-range', from: 'date.getUTCDate()', to: 'date.getUTCDay()' },
-  { file: 'date-range', from: 'padStart(2', to: 'padEnd(2' },
-  { file: 'date-range', from: 'b.start <= a.end', to: 'b.end <= a.end' },
-  { file: 'queue', from: '#items.push(item)', to: '#items.unshift(item)' },
-  { file: 'queue', from: '#items.shift()', to: '#items.pop()' },
-  { file: 'queue', from: '>= this.#bound', to: '> this.#bound' },
-  { file: 'queue', from: '.every(predicate)', to: '.some(predicate)' },
-  { file: 'queue', from: 'this.#items.length - 1]', to: 'this.#items.length]' },
-  { file: 'queue', from: ': null;', to: ': undefined;' },
-  { file: 'queue', from: 'return true', to: 'return false' },
-  { file: 'text-wrap', from: 'candidate.length <= width', to: 'candidate.length < width' },
-  { file: 'text-wrap', from: "text.split(' ')", to: "text.split('')" },
-  {
-    file: 'text-wrap',
-    from: "if (line !== '') lines.push(line);\n    line",
-    to: "if (line === '') lines.push(line);\n    line",
-  },
-  { file: 'text-wrap', from: 'depth * 2', to: 'depth * 3' },
-  {
-    file: 'text-wrap',
-    from: "+ (words.length > count ? '…' : '')",
-    to: "+ (words.length > count ? '' : '…')",
-  },
-  { file: 'text-wrap', from: ".join(' ') + (", to: ".join('') + (" },
-];
-
-const title = (fault: Fault): string => `${fault.file}: ${fault.from} → ${fault.to}`.replaceAll('\n', '⏎');
 
 async function readAll(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -85,6 +22,18 @@ async function readAll(folder: string): Promise<Record<string, string>> {
   return Object.fromEntries(texts);
 }
 
+/** The same script with room for three tries, so that giving up does not take forty test runs. */
+async function createImpatientProvider(): Promise<ModelProvider> {
+  const scripts = (await loadScripts()).map((script) => ({
+    ...script,
+    rules: script.rules.map((rule) =>
+      rule.name === 'enough tries' ? { ...rule, when: { tries: { at_least: 3 } } } : rule,
+    ),
+  }));
+  let count = 0;
+  return createScriptedProvider({ newId: () => `i${(count += 1)}`, scripts });
+}
+
 describe('the scripted model against real files and real test runs', () => {
   let root: string;
   let provider: ModelProvider;
@@ -96,23 +45,14 @@ describe('the scripted model against real files and real test runs', () => {
   });
   after(() => rm(root, { recursive: true, force: true }));
 
-  async function plant(name: string, planted: readonly Fault[]): Promise<string> {
+  async function plant(name: string, planted: readonly PlantedFault[]): Promise<string> {
     const folder = join(root, name);
-    await cp(sample, folder, { recursive: true });
-    for (const fault of planted) {
-      const path = join(folder, 'src', `${fault.file}.js`);
-      const text = await readFile(path, 'utf8');
-      assert.ok(text.includes(fault.from), `the fixture has no ${fault.from}`);
-      await writeFile(
-        path,
-        text.replace(fault.from, () => fault.to),
-      );
-    }
+    await plantFaults(folder, planted);
     return folder;
   }
 
-  for (const [index, fault] of faults.entries()) {
-    it(`mends ${title(fault)}`, async (context) => {
+  for (const [index, fault] of plantedFaults.filter((one) => one.endToEnd).entries()) {
+    it(`mends ${faultTitle(fault)}`, async (context) => {
       const folder = await plant(`fault-${index}`, [fault]);
       const faulty = await readAll(folder);
       const result = await runAgentLoop(provider, folder, 'Fix the failing test');
@@ -124,4 +64,76 @@ describe('the scripted model against real files and real test runs', () => {
       assert.deepEqual(changed, [`src/${fault.file}.js`]);
     });
   }
+
+  it('mends two faults one after the other and keeps both repairs', async () => {
+    const folder = await plant('two-faults', [
+      { file: 'queue', from: '#items.shift()', to: '#items.pop()' },
+      { file: 'text-wrap', from: 'depth * 2', to: 'depth * 3' },
+    ]);
+    const result = await runAgentLoop(provider, folder, 'Make the failing tests pass, please.');
+    assert.match(result.closing, /All 21 tests pass now/);
+    assert.match(result.closing, /src\/queue\.js/);
+    assert.match(result.closing, /src\/text-wrap\.js/);
+  });
+
+  it('leaves a fault that it cannot mend as it was, and says so', async () => {
+    const folder = await plant('too-much', []);
+    const path = join(folder, 'src', 'queue.js');
+    const text = await readFile(path, 'utf8');
+    await writeFile(path, text.replace('this.#items.push(item);\n', ''));
+    const before = await readAll(folder);
+    const result = await runAgentLoop(await createImpatientProvider(), folder, 'Fix the failing test');
+    assert.match(result.closing, /I tried 3 small repairs and none of them helped/);
+    assert.deepEqual(await readAll(folder), before);
+  });
+
+  const untouched: readonly (readonly [string, string, Readonly<Record<string, string>>, RegExp])[] = [
+    ['a green project', 'Fix the failing test', {}, /All 21 tests pass already/],
+    ['another instruction', 'Write a poem about queues', {}, /headed “Corner shop”.*changed nothing/s],
+    [
+      'a project with another test script',
+      'Fix the failing test',
+      { 'package.json': '{"scripts":{"test":"jest"}}' },
+      /changed nothing/,
+    ],
+    ['a broken manifest', 'Fix the failing test', { 'package.json': '{' }, /changed nothing/],
+  ];
+  for (const [name, instruction, files, closing] of untouched) {
+    it(`changes nothing in ${name}`, async () => {
+      const folder = await plant(name.replaceAll(' ', '-'), []);
+      for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text);
+      const before = await readAll(folder);
+      const result = await runAgentLoop(provider, folder, instruction);
+      assert.match(result.closing, closing);
+      assert.deepEqual(await readAll(folder), before);
+      assert.ok(result.calls.every((call) => !/edit|write/.test(call.tool)));
+    });
+  }
+
+  it('looks at a repository in another language and at an empty one', async () => {
+    const python = await mkdtemp(join(root, 'python-'));
+    await writeFile(join(python, 'README.md'), '# Weather station\n');
+    await writeFile(join(python, 'pyproject.toml'), '[project]\nname = "weather"\n');
+    const seen = await runAgentLoop(provider, python, 'Fix the failing test');
+    assert.match(seen.closing, /“Weather station”, and pyproject\.toml/);
+    const empty = await mkdtemp(join(root, 'empty-'));
+    assert.match((await runAgentLoop(provider, empty, 'Fix the failing test')).closing, /holds no files/);
+  });
+
+  it('gives exchanges ids of their own and token counts that grow with the conversation', async () => {
+    const folder = await plant('usage', [{ file: 'queue', from: '>= this.#bound', to: '> this.#bound' }]);
+    const { messages } = await runAgentLoop(provider, folder, 'Fix the failing test');
+    assert.equal(new Set(messages.map((message) => message.id)).size, messages.length);
+    const prompts = messages.map(({ usage }) =>
+      ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'].reduce(
+        (sum, name) => sum + Number(usage[name]),
+        0,
+      ),
+    );
+    assert.deepEqual(
+      prompts,
+      [...prompts].sort((left, right) => left - right),
+    );
+    assert.ok(messages.slice(1).every(({ usage }) => Number(usage['cache_read_input_tokens']) > 0));
+  });
 });

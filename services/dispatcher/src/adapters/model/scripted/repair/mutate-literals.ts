@@ -22,7 +22,7 @@ function derivedNumbers(value: number, site: MutationSite): number[] {
     const scaled =
       actual === 0 || expected === 0 ? [] : [(value * expected) / actual, (value * actual) / expected];
     const shifted = [value + expected - actual, value - expected + actual];
-    return value === actual ? [expected, ...scaled, ...shifted] : [...scaled, ...shifted];
+    return [...scaled, ...shifted];
   });
 }
 
@@ -31,7 +31,11 @@ export const wrongNumber: MutationClass = (site) => {
   const { node } = site;
   if (node.type !== 'Literal' || typeof node.value !== 'number') return [];
   const { value } = node;
+  const wanted = site.evidence.pairs.flatMap(({ expected, actual }) =>
+    actual === value && typeof expected === 'number' ? [{ proposal: expected, cost: 0.5 }] : [],
+  );
   const proposals = [
+    ...wanted,
     ...derivedNumbers(value, site).map((proposal) => ({ proposal: tidy(proposal), cost: 1.75 })),
     { proposal: value - 1, cost: 2.25 },
     { proposal: value + 1, cost: 2.25 },
