@@ -59,7 +59,7 @@ export async function startOwnRedis(settings: readonly string[] = []): Promise<O
     });
   };
   const stop = async (): Promise<void> => {
-    if (child === null || child.exitCode !== null) return;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
     child.kill('SIGKILL');
     await gone;

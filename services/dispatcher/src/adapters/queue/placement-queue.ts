@@ -3,7 +3,7 @@ import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Log } from '../../application/ports/log.ts';
 import type { PlacementJob, PlacementQueue } from '../../application/ports/placement-queue.ts';
-import { callerOptions, workerOptions } from '../redis/connection.ts';
+import { callerOptions, retryStrategy, workerOptions } from '../redis/connection.ts';
 
 /** What a worker makes of a job: done with it, or look again later with these notes. */
 export type PlacementOutcome =
@@ -56,10 +56,13 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
   const queues = new Map<string, Queue<JobData>>();
   const workers: Worker<JobData>[] = [];
   let closing: Promise<void> | null = null;
+  // BullMQ's close() waits for a Redis that is away and cannot be hurried: it ends with its connections, and those end
+  // when they may not come back.
+  const reconnects = { retryStrategy: (times: number) => (closing === null ? retryStrategy(times) : null) };
   for (const pool of options.pools) {
     const queue = new Queue<JobData>(queueName(pool), {
       prefix,
-      connection: { url: options.url.href, ...callerOptions },
+      connection: { url: options.url.href, ...callerOptions, ...reconnects },
       // Retries are the record's business; nothing is kept, for a retained id would swallow its re-add.
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
       streams: { events: { maxLen: 1_000 } },
@@ -106,7 +109,7 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
       for (const pool of options.pools) {
         const worker = new Worker<JobData>(queueName(pool), (job, token) => run(job, token, place), {
           prefix,
-          connection: { url: options.url.href, ...workerOptions },
+          connection: { url: options.url.href, ...workerOptions, ...reconnects },
           concurrency: options.concurrency,
           lockDuration: lockMs,
           stalledInterval: lockMs / 2,
@@ -127,18 +130,13 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
   };
 }
 
-/** BullMQ's close() hangs while Redis is down: in peace first, then by force, and each within its time. */
 async function closeAll(
   queues: readonly Queue<JobData>[],
   workers: readonly Worker<JobData>[],
   timeoutMs: number,
 ): Promise<void> {
   await within(Promise.all(workers.map((worker) => worker.close())), timeoutMs);
-  await within(
-    Promise.all([...workers.map((worker) => worker.close(true)), ...queues.map((queue) => queue.close())]),
-    1_000,
-  );
-  for (const part of [...workers, ...queues]) await within(part.disconnect(), 500);
+  await within(Promise.all(queues.map((queue) => queue.close())), 2_000);
 }
 
 function queueName(pool: string): string {

@@ -20,8 +20,8 @@ export const workerOptions = {
   retryStrategy,
 } as const satisfies RedisOptions;
 
-/** Reconnects for ever, soon at first and at least each second later. */
-function retryStrategy(times: number): number {
+/** Reconnects for ever, soon at first and at least each second later. Milliseconds. */
+export function retryStrategy(times: number): number {
   return Math.min(50 * times, 1_000);
 }
 
