@@ -91,7 +91,7 @@ test('the pool fills, a claim takes a warm one, and no sandbox is handed out twi
     pool.claim('small', signal).ready,
   ]);
   assert.equal(new Set(claims.map(({ sandbox }) => sandbox.id)).size, 3);
-  assert.deepEqual(claims.map(({ warm }) => warm).sort(), [false, true, true]);
+  assert.equal(claims.filter(({ warm }) => warm).length, 2);
   assert.equal(pool.status().coldStarts, 1);
   await until(() => pool.status().warm === 2);
   await pool.close();

@@ -49,12 +49,13 @@ export async function createUserNamespaces(uids: IdMaps, gids: IdMaps): Promise<
     writeFileSync(`/proc/${first.pid}/uid_map`, uids.outer);
     writeFileSync(`/proc/${first.pid}/gid_map`, gids.outer);
     outer = openSync(`/proc/${first.pid}/ns/user`, 'r');
-    const enter = ['nsenter', `--user=/proc/${first.pid}/ns/user`, '--'];
+    const enter = ['nsenter', `--user=/proc/${first.pid}/ns/user`, '--'] as const;
     const nested = await holder([...enter, ...hold]);
     second = nested;
     // the kernel takes a namespace's map from its parent namespace alone
     const write = 'printf "%s" "$1" > "/proc/$0/uid_map" && printf "%s" "$2" > "/proc/$0/gid_map"';
-    const [program = '', ...args] = [...enter, 'sh', '-c', write, String(nested.pid), uids.inner, gids.inner];
+    const [program, ...prefix] = enter;
+    const args = [...prefix, 'sh', '-c', write, String(nested.pid), uids.inner, gids.inner];
     await promisify(execFile)(program, args, { cwd: '/', env, timeout: deadlineMs });
     return { outer, inner: openSync(`/proc/${nested.pid}/ns/user`, 'r') };
   } catch (error) {
