@@ -44,6 +44,10 @@ export function wallArguments(walls: Walls): string[] {
     [...words`--dev /dev`, ...tmpfs('/dev/shm', sharedMemoryBytes), ...words`--remount-ro /dev`],
     tmpfs('/tmp', walls.tmpBytes),
     words`--perms 0755 --dir /home --perms 0755 --dir /run --perms 0755 --dir /run/lemniscate --perms 0755 --dir /var --symlink /tmp /var/tmp`,
+    // bwrap makes what is missing on the way to a target as 0700 of the outer root, which the user could not pass
+    walls.mounts
+      .flatMap(({ target }) => foldersAbove(target))
+      .flatMap((path) => [...words`--perms 0755 --dir`, path]),
     walls.mounts.flatMap(({ source, target, readOnly }) => [
       readOnly ? '--ro-bind' : '--bind',
       source,
@@ -51,6 +55,12 @@ export function wallArguments(walls: Walls): string[] {
     ]),
     words`--remount-ro /`,
   ].flat();
+}
+
+/** `/a/b` for `/a/b/c`, after `/a`. */
+function foldersAbove(path: string): string[] {
+  const names = path.split('/').slice(1, -1);
+  return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
 }
 
 function words(text: TemplateStringsArray): string[] {
