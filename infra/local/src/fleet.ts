@@ -92,6 +92,7 @@ async function startParts(
   if (config.AGENT_SERVERS === undefined) openRootFolder(say);
 
   const ports = openPortBook(data);
+  unwinding.add(ports.close);
   const authority = await timed('certificates', () => openCertificateAuthority(data.folder('certificates')));
   const stores = await timed('stores', () => startStores(data, ports, config, { durable: true }));
   unwinding.add(stores.stop);
