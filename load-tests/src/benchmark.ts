@@ -1,15 +1,18 @@
 import { cpus, totalmem } from 'node:os';
 
+/** How many rounds went, and how long the middle one, the slowest in a hundred and the slowest of all took. */
+export interface Distribution {
+  readonly name: string;
+  readonly unit: string;
+  readonly n: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
 /** One figure: a distribution of rounds, or a single value. */
 export type BenchResult =
-  | {
-      readonly name: string;
-      readonly unit: string;
-      readonly n: number;
-      readonly p50: number;
-      readonly p99: number;
-      readonly max: number;
-    }
+  | Distribution
   | { readonly name: string; readonly unit: string; readonly value: number };
 
 /** A figure that is promised, and whether this run keeps the promise. */
@@ -68,11 +71,7 @@ export function describeMachine(): BenchReport['machine'] {
 }
 
 /** Percentiles of rounds by nearest rank. */
-export function distribution(
-  name: string,
-  unit: string,
-  rounds: readonly number[],
-): BenchResult & { p50: number } {
+export function distribution(name: string, unit: string, rounds: readonly number[]): Distribution {
   const sorted = [...rounds].sort((left, right) => left - right);
   const rank = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
   return { name, unit, n: sorted.length, p50: rank(0.5), p99: rank(0.99), max: rank(1) };

@@ -32,8 +32,3 @@ export function checkTransition<State extends string>(
 export function isEnd<State extends string>(table: TransitionTable<State>, state: State): boolean {
   return table[state].length === 0;
 }
-
-/** All states from which `to` can be reached in one step: the `WHERE state IN (…)` of a guarded update. */
-export function statesBefore<State extends string>(table: TransitionTable<State>, to: State): State[] {
-  return (Object.keys(table) as State[]).filter((from) => table[from].includes(to));
-}

@@ -1,10 +1,23 @@
 import { Command } from 'commander';
 import { registerAuditVerify } from './commands/audit-verify.ts';
+import { registerCostsReplay } from './commands/costs-replay.ts';
 import { connectFleet } from './commands/context.ts';
 import { registerDiff } from './commands/diff.ts';
+import { registerPolicyCheck } from './commands/policy-check.ts';
+import { registerPolicyJudge } from './commands/policy-judge.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
 import type { CommandIo } from './io.ts';
+
+const commands = [
+  registerRun,
+  registerDiff,
+  registerSessions,
+  registerApprovals,
+  registerPolicyCheck,
+  registerPolicyJudge,
+  registerCostsReplay,
+];
 
 /** The whole command line. Commander throws instead of exiting, so that `main` alone decides on exit codes. */
 export function createProgram(io: CommandIo): Command {
@@ -19,12 +32,10 @@ export function createProgram(io: CommandIo): Command {
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
     });
-  for (const register of [registerRun, registerDiff, registerSessions, registerApprovals])
-    register(program, io);
+  for (const register of commands) register(program, io);
   registerAuditVerify(program, {
     ...io,
     fetchJson: async (path, schema) => (await connectFleet(io)).json(path, schema),
   });
-  for (const command of program.commands) command.exitOverride().showHelpAfterError();
   return program;
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { startBench } from './testing/agent-server-bench.ts';
 import {
@@ -212,3 +214,30 @@ test('a stop of the server gives its sessions up and leaves nothing', async (t) 
   const last = bench.dispatcher.heartbeats.at(-1);
   assert.deepEqual([last?.draining, last?.held], [true, []]);
 });
+
+test('a sandbox that dies ends its session, whose work so far is offered', async (t) => {
+  const bench = await startBench(t, { warm: 0 });
+  play(bench, [hanging]);
+  const order = bench.order();
+  await bench.put(order);
+  await eventOf(bench, order.sessionId, 'output');
+  process.kill(onlyProcess(bench.config.stateFolder), 'SIGKILL');
+  const result = await resultOf(bench, order.sessionId);
+  assert.equal(result.reason, 'runtime_failed');
+  assert.match(result.message, /sandbox/);
+  assert.deepEqual(
+    result.diff?.files.map((file) => file.path),
+    ['seen'],
+  );
+  await settled(bench);
+  assert.deepEqual(await bench.leftovers(), []);
+});
+
+/** The process of the one sandbox that lives, from the mark that the driver keeps of it. */
+function onlyProcess(stateFolder: string): number {
+  const marks = readdirSync(stateFolder, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => basename(path) === 'process',
+  );
+  assert.equal(marks.length, 1);
+  return Number(readFileSync(join(stateFolder, marks[0] ?? ''), 'utf8').split(' ')[0]);
+}

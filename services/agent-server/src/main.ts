@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   } catch (error) {
     log.fatal(
       isCodedError(error) ? { code: error.code, details: error.details } : { error },
-      String((error as Error).message),
+      (error as Error).message,
     );
     process.exit(1);
   }

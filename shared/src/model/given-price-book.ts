@@ -81,7 +81,7 @@ function readTier(value: unknown, where: string): ContextTier {
   if (!Number.isSafeInteger(tokens) || Number(tokens) < 0) {
     throw invalid(`${where}.${name}`, 'a whole number of tokens is needed');
   }
-  const { [name]: _, perMTok = undefined, ...direct } = tier;
+  const { [name]: _, perMTok, ...direct } = tier;
   return {
     abovePromptTokens: inclusiveName.test(name) ? Number(tokens) - 1 : Number(tokens),
     perMTok: readTokenPrices(perMTok ?? direct, `${where}.perMTok`),

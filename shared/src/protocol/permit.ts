@@ -4,7 +4,6 @@ import { sha256Schema } from './identity.ts';
 
 /** Who let a tool run. Never absent, no third value. */
 export const deciders = ['human', 'automation'] as const;
-export type Decider = (typeof deciders)[number];
 
 /**
  * `POST /internal/sessions/:id/attempts/:attempt/permits`: a tool call in `generated` asks to become `calling`.

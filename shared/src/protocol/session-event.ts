@@ -116,7 +116,6 @@ export const eventBatchSchema = z.object({
     .min(1)
     .max(1000),
 });
-export type EventBatch = z.infer<typeof eventBatchSchema>;
 
 export const eventBatchAnswerSchema = z.object({
   /** Everything up to here is committed; the journal may forget it. */

@@ -33,7 +33,7 @@ export function workspaceOf(path: string): WorkspaceFolder | undefined {
 export function sourceFiles(projectRoot: string): string[] {
   return Object.keys(workspaceFolders)
     .flatMap((folder) => globSync(`${folder}/src/**/*.ts`, { cwd: projectRoot }))
-    .filter((file) => !/\.test\.ts$|\/testing\/|\/fixtures\//.test(file));
+    .filter((file) => !/\.test\.ts$|\/(testing|fixtures|fuzz)\//.test(file));
 }
 
 // the formatter gives every import one of these shapes

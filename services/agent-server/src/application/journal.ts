@@ -5,24 +5,14 @@ import type { ServerCommand } from '@lemniscate/shared/protocol/session-order.ts
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { createBackoff, sleep } from './backoff.ts';
+import type { EventSink } from './event-sink.ts';
 import { createJournalQueue } from './journal-queue.ts';
 import type { JournalBounds } from './journal-queue.ts';
 import type { Dispatcher } from './ports/dispatcher.ts';
 import type { JournalFiles } from './ports/journal-store.ts';
 import type { Log } from './ports/log.ts';
 import { createGate } from './signal-gate.ts';
-
-/** What the rest of a session sees of its journal. */
-export interface EventSink {
-  /** Takes an event; facts always fit. Returns its sequence number within the attempt. */
-  emit(event: ServerEvent): number;
-  /** Resolves when there is room for output; whoever produces output waits here, which is the back-pressure. */
-  room(signal: AbortSignal): Promise<void>;
-  /** Nothing is on its way: an event emitted now is sent at once. */
-  idle(): boolean;
-  /** Resolves when everything up to the number is committed at the dispatcher. */
-  acknowledged(seq: number, signal: AbortSignal): Promise<void>;
-}
+import { cut } from './text-stream.ts';
 
 /** One attempt's numbered events: written to disk, sent in order with one batch in flight, kept until acknowledged. */
 export interface Journal extends EventSink {
@@ -115,9 +105,8 @@ export function createJournal(deps: JournalDeps): Journal {
       // One poisonous event must not hold up the others for ever: find it, then put a notice in its place.
       limit = 1;
       if (refusals > refusalsBeforeReplacement) {
-        queue.replaceFirst(
-          line(deps.clock, { type: 'notice', text: `An event was refused: ${error.message}` }),
-        );
+        const text = cut(`An event was refused: ${error.message}`, 1000).toWellFormed();
+        queue.replaceFirst(line(deps.clock, { type: 'notice', text }));
         refusals = 0;
       }
     }

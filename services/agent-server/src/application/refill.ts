@@ -42,7 +42,9 @@ export function createRefill(deps: {
     failures += 1;
     lastFault = error instanceof Error ? error.message : String(error);
     deps.log.error({ error: lastFault, failures }, 'a sandbox did not start');
-    if (failures === failuresUntilUnhealthy) deps.onChange();
+    if (failures < failuresUntilUnhealthy) return;
+    deps.onChange();
+    changed.wake();
   }
 
   function succeeded(): void {

@@ -1,4 +1,4 @@
-import type { EventSink } from './journal.ts';
+import type { EventSink } from './event-sink.ts';
 
 /** The longest text of one event, in UTF-16 units: far below the protocol's bound, so that live readers get small pieces. */
 const pieceLength = 32 * 1024;

@@ -75,11 +75,13 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
     log: deps.log,
     onChange: deps.onChange,
     missing: () => {
+      // A server that is taken for unhealthy gets no sessions, so it must find out by itself that it has recovered.
+      const wanted = refill.unhealthy() === null ? deps.size : Math.max(deps.size, 1);
       const short = deps.profiles.find((profile) => {
         const coming = [...members.values()].filter(
           (member) => member.profile.name === profile.name && member.awaitedBy() === 'pool',
         );
-        return coming.length < deps.size;
+        return coming.length < wanted;
       });
       return closed ? null : (short ?? null);
     },

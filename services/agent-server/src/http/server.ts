@@ -34,7 +34,7 @@ export function createServer(
     // The dispatcher keeps its connections; longer than its own 60 s, so that it is never the server who hangs up first.
     keepAliveTimeout: 90_000,
     requestTimeout: 30_000,
-  }) as unknown as FastifyInstance;
+  });
   app.setValidatorCompiler(validatorCompiler);
   sendProblems(app);
   void app.register(async (ours) => {

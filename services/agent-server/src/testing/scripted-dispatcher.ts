@@ -182,7 +182,7 @@ export async function startScriptedDispatcher(
     until: async (look, withinMs = 20_000) => {
       const found = Promise.withResolvers<never>();
       const timer = setTimeout(
-        () => found.reject(new Error(`not seen within ${withinMs} ms: ${look}`)),
+        () => found.reject(new Error(`not seen within ${withinMs} ms: ${String(look)}`)),
         withinMs,
       );
       // Some states (a heartbeat's content) change without a message: looked at twenty times a second as well.

@@ -51,7 +51,11 @@ export function startTerms({ begin, log, notified, work }: TermsOptions): Terms 
     while (!stop.signal.aborted) {
       try {
         const term = await begin(notified);
-        await serve(term).finally(term.end);
+        try {
+          await serve(term);
+        } finally {
+          await term.end();
+        }
         failures = 0;
       } catch (error) {
         failures += 1;

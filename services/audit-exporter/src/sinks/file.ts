@@ -63,7 +63,11 @@ async function openToGrow(place: string): Promise<FileHandle> {
   const created = await open(place, 'wx+', 0o600);
   // without this a machine that crashes may forget that the file ever was
   const folder = await open(dirname(place), 'r');
-  await folder.sync().finally(() => folder.close());
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
   return created;
 }
 

@@ -60,7 +60,7 @@ function bytesOf(body: unknown): Buffer {
 function fromFastify(error: FastifyError): unknown {
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new CodedError('payload_too_large', `A request has at most ${gatewayBodyLimit} bytes.`);
-  if (error.code?.startsWith('FST_') === true && (error.statusCode ?? 500) < 500)
+  if (error.code?.startsWith('FST_') && (error.statusCode ?? 500) < 500)
     return new CodedError('request_invalid', error.message);
   return error;
 }

@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from 'pino';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import type { Authenticator } from '../application/identity.ts';
@@ -85,7 +84,7 @@ export async function servePublic(
 ): Promise<Listener> {
   const app = await createApp({
     title: 'Lemniscate',
-    logger: deps.log as FastifyBaseLogger,
+    logger: deps.log,
     newId: deps.newId,
     bodyLimit: mebibyte,
     tls: address.certificate === null ? null : tlsOf(address.certificate, false),
@@ -111,7 +110,7 @@ export async function serveInternal(
 ): Promise<Listener> {
   const app = await createApp({
     title: 'Lemniscate internal',
-    logger: deps.log as FastifyBaseLogger,
+    logger: deps.log,
     newId: deps.newId,
     bodyLimit: 8 * mebibyte,
     tls: tlsOf(address.certificate, true),

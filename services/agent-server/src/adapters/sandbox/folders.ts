@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { chown, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, chown, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 
@@ -22,22 +22,17 @@ export function sandboxFolder(base: string, id: string): SandboxFolder {
   return { path, workspace: join(path, 'workspace'), home: join(path, 'home') };
 }
 
-/** Who may pass through a sandbox' folder, and to whom its workspace and home belong. */
-export interface FolderOwners {
-  readonly group: number;
-  readonly commands: { readonly uid: number; readonly gid: number };
-}
-
-/** Makes the folders; other accounts of the host cannot pass through them. */
-export async function createSandboxFolder(folder: SandboxFolder, owners: FolderOwners | null): Promise<void> {
+/** Makes the folders; `owner` gets those that commands write to. Other accounts of the host cannot pass. */
+export async function createSandboxFolder(
+  folder: SandboxFolder,
+  owner: { readonly uid: number; readonly gid: number } | null,
+): Promise<void> {
   await mkdir(folder.path, { recursive: true, mode: 0o700 });
   for (const path of [folder.workspace, folder.home]) {
-    await mkdir(path, { mode: 0o755 });
-    if (owners !== null) await chown(path, owners.commands.uid, owners.commands.gid);
+    await mkdir(path);
+    await chmod(path, 0o755); // whatever the umask says
+    if (owner !== null) await chown(path, owner.uid, owner.gid);
   }
-  if (owners === null) return;
-  await chown(folder.path, 0, owners.group);
-  await run('chmod', ['0710', folder.path]);
 }
 
 /** Ids of the folders under `base` that are sandboxes and not kept workspaces. */
@@ -66,32 +61,24 @@ function mountsUnder(path: string): string[] {
 export async function removeSandboxFolder(folder: SandboxFolder, keepWorkspace: boolean): Promise<void> {
   if (!existsSync(folder.path)) return;
   if (!keepWorkspace) for (const point of mountsUnder(folder.path)) await run('umount', [point]);
-  const doomed = keepWorkspace ? folder.home : folder.path;
+  const doomed = keepWorkspace ? [folder.home, join(folder.path, 'private')] : [folder.path];
   const remove = (): Promise<unknown> =>
-    run('rm', ['-rf', '--one-file-system', '--', doomed], { timeout: 300_000 });
+    run('rm', ['-rf', '--one-file-system', '--', ...doomed], { timeout: 300_000 });
   try {
     await remove().catch(async () => {
       // without root's rights a folder of mode 000 stops rm, although it is ours
-      await run('chmod', ['-R', 'u+rwX', '--', doomed]);
+      await run('chmod', ['-R', 'u+rwX', '--', ...doomed]);
       await remove();
     });
   } catch (error) {
-    throw new CodedError('sandbox_leaked', `${doomed} could not be removed.`, { path: doomed }, error);
+    throw new CodedError(
+      'sandbox_leaked',
+      `${doomed.join(' and ')} could not be removed.`,
+      { paths: doomed },
+      error,
+    );
   }
   if (keepWorkspace) await writeFile(join(folder.path, keptMark), '');
   else if (existsSync(folder.path))
     throw new CodedError('sandbox_leaked', `${folder.path} is still there after its removal.`);
-}
-
-/**
- * The first folder on the way to `path` that other accounts may not pass through, or null. bwrap is started as
- * an unprivileged user and has to reach what it mounts.
- */
-export function firstClosedFolder(path: string): string | null {
-  const above: string[] = [];
-  for (let at = resolve(path); ; at = dirname(at)) {
-    above.unshift(at);
-    if (at === dirname(at)) break;
-  }
-  return above.find((at) => existsSync(at) && (statSync(at).mode & 0o001) === 0) ?? null;
 }

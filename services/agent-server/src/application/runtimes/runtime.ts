@@ -1,7 +1,7 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
-import type { EventSink } from '../journal.ts';
+import type { EventSink } from '../event-sink.ts';
 import type { Lease } from '../lease.ts';
 import type { Dispatcher } from '../ports/dispatcher.ts';
 import type { Log } from '../ports/log.ts';

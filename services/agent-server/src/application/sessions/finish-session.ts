@@ -4,6 +4,7 @@ import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { SessionEnd } from '@lemniscate/shared/session/end.ts';
 import type { SpooledPatch } from '../ports/patch-spool.ts';
 import type { Ending } from './ending.ts';
+import { cut } from '../text-stream.ts';
 import type { SessionContext } from './session-context.ts';
 import type { StartedSession } from './start-session.ts';
 
@@ -44,7 +45,7 @@ async function makeDiff(
   ending: Ending,
 ): Promise<FinishedWork> {
   const diff = await workingCopy.diff(interruption.everything);
-  for (const text of diff.notices) journal.emit({ type: 'notice', text: text.slice(0, 4096) });
+  for (const text of diff.notices) journal.emit({ type: 'notice', text: cut(text, 4096) });
   const patch = await deps.spool.take(held, diff.patchFile);
   return { ending, diff: { summary: diff.summary, patch } };
 }

@@ -14,13 +14,16 @@ import { work } from './work.ts';
  * @param onSlotFree is called when nothing of the session is left on this machine but its result
  */
 export async function runSession(context: SessionContext, onSlotFree: () => void): Promise<void> {
-  const { deps, held, unwind, journal } = context;
+  const { deps, held, unwind, journal, interruption, timings } = context;
+  deps.log.info({ ...held, runtime: context.order.runtime, profile: context.order.profile }, 'session taken');
   try {
     const finished = await carryOut(context);
     const freeing = unwind.run().then(onSlotFree);
     // The slot does not wait for the dispatcher, and the dispatcher does not wait for the clean-up.
     if (finished !== null) await sendResult(context, finished);
     await freeing;
+    const reason = finished?.ending.reason ?? interruption.abandoned();
+    deps.log.info({ ...held, reason, timingsMs: timings.all() }, 'session gone');
   } catch (error) {
     deps.log.error({ ...held, error: String(error) }, 'a session ended in a fault of the server');
   } finally {

@@ -3,6 +3,7 @@ import type { Sandbox } from '../ports/sandbox-driver.ts';
 import type { WorkingCopy } from '../ports/working-copies.ts';
 import { claimSandbox } from './claim-sandbox.ts';
 import { layWorkingCopy } from './lay-working-copy.ts';
+import { cut } from '../text-stream.ts';
 import type { SessionContext } from './session-context.ts';
 
 /** A session that may begin its work. */
@@ -26,7 +27,7 @@ export async function startSession(context: SessionContext): Promise<StartedSess
     const workingCopy = await tellIfSlow(context, 'preparing', laying);
     timings.mark('starting');
     journal.emit({ type: 'running', driver: sandbox.driver, warm, timingsMs: timings.all() });
-    for (const text of workingCopy.notices) journal.emit({ type: 'notice', text: text.slice(0, 4096) });
+    for (const text of workingCopy.notices) journal.emit({ type: 'notice', text: cut(text, 4096) });
     return { sandbox, workingCopy };
   } finally {
     clearTimeout(timer);

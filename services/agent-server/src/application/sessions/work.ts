@@ -1,4 +1,4 @@
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { settledWithin } from '../abortable.ts';
 import type { RuntimeEnd } from '../runtimes/runtime.ts';
 import { createPermitDesk } from '../tool-calls/permit-desk.ts';
@@ -9,6 +9,7 @@ import type { StartedSession } from './start-session.ts';
 
 /** A runtime that does not settle after its signal is left behind; its sandbox is destroyed under it. */
 const settleMs = 5000;
+const causeMs = 2000;
 
 /** Step 5 of a session (docs/ARCHITECTURE.md): the runtime drives the loop until it ends, is interrupted, or loses its sandbox. */
 export async function work(context: SessionContext, { sandbox }: StartedSession): Promise<Ending> {
@@ -32,6 +33,8 @@ export async function work(context: SessionContext, { sandbox }: StartedSession)
   } catch (error) {
     if (interruption.work.aborted) throw error;
     deps.log.warn({ ...held, error: String(error) }, 'the runtime failed');
+    // A tool can notice the loss before the sandbox has said what it was lost to.
+    if (isCodedError(error, 'sandbox_lost')) await settledWithin(sandbox.ended, causeMs);
     return lostTo ?? endingOfError(error, 'working');
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { findDuplicateKey } from './duplicate-keys.ts';
 import { parseArguments } from './parse-arguments.ts';
+import { scanJson } from './scan-json.ts';
 
 const refused: readonly (readonly [string, string, RegExp])[] = [
   ['cut off', '{"command": "rm -rf', /not valid JSON/],
@@ -19,6 +19,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['a key twice', '{"command": "true", "command": "false"}', /twice/],
   ['a key twice, once escaped', '{"command": "true", "comm\\u0061nd": "false"}', /twice/],
   ['a lone surrogate', '{"command": "echo \\ud800"}', /surrogate/],
+  ['a well without a ground', `{"command": ${'['.repeat(50_000)}${']'.repeat(50_000)}}`, /deeper than/],
   ['a prototype', '{"command": "true", "__proto__": {"timeout_seconds": 1}}', /schema/],
 ];
 
@@ -41,8 +42,19 @@ suite('arguments', () => {
   });
 });
 
+const twice = (text: string) => scanJson(text).duplicateKey;
+
 test('only keys of the same object are the same key', () => {
-  assert.equal(findDuplicateKey('{"a": {"a": 1}, "b": [{"a": 1}, {"a": "a"}], "c": "a"}'), null);
-  assert.equal(findDuplicateKey('{"a": [{"x": 1, "y": {"x": 2}, "x": 3}]}'), 'x');
-  assert.equal(findDuplicateKey('{"a": "\\"a\\": 1, ", "b": 1, "a": 2}'), 'a');
+  assert.equal(twice('{"a": {"a": 1}, "b": [{"a": 1}, {"a": "a"}], "c": "a"}'), null);
+  assert.equal(twice('{"a": [{"x": 1, "y": {"x": 2}, "x": 3}]}'), 'x');
+  assert.equal(twice('{"a": "\\"a\\": 1, ", "b": 1, "a": 2}'), 'a');
+});
+
+test('a long text is scanned without running out of stack', () => {
+  const text = JSON.stringify({
+    path: 'x',
+    content: 'a\n"\\'.repeat(1_000_000),
+    more: 'b'.repeat(4_000_000),
+  });
+  assert.deepEqual(scanJson(text), { duplicateKey: null, depth: 1 });
 });

@@ -4,10 +4,13 @@ import type { JsonObject, JsonValue } from '@lemniscate/shared/json.ts';
 import { toolCatalogue } from '@lemniscate/shared/tools/catalogue.ts';
 import type { ToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import { cut } from '../text-stream.ts';
-import { findDuplicateKey } from './duplicate-keys.ts';
+import { scanJson } from './scan-json.ts';
 
 /** Longest text of arguments that is looked at: the catalogue's longest file content, escaped, twice (an edit). */
 const maxLength = 16 * 1024 * 1024;
+
+/** No tool nests its arguments; deeper ones would overflow the stack of whoever walks them. */
+const maxDepth = 16;
 
 export type ParsedArguments =
   | { readonly ok: true; readonly input: JsonObject }
@@ -25,10 +28,11 @@ export function parseArguments(tool: ToolName, text: string): ParsedArguments {
   } catch (error) {
     return refused(`they are not valid JSON (${(error as Error).message})`, text);
   }
+  const { duplicateKey, depth } = scanJson(text);
+  if (depth > maxDepth) return refused(`they are nested deeper than ${maxDepth} levels`, text);
+  if (duplicateKey !== null) return refused(`they name ${JSON.stringify(duplicateKey)} twice`, text);
   const object = jsonObjectSchema.safeParse(value);
   if (!object.success) return refused('they are not a JSON object', text);
-  const twice = findDuplicateKey(text);
-  if (twice !== null) return refused(`they name ${JSON.stringify(twice)} twice`, text);
   if (!isWellFormed(object.data))
     return refused('they hold a lone surrogate, which is not valid Unicode', text);
   const parsed = toolCatalogue[tool].schema.safeParse(value);

@@ -5,7 +5,7 @@ import { endReasons } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
-import type { EventSink } from '../journal.ts';
+import type { EventSink } from '../event-sink.ts';
 import type { Lease } from '../lease.ts';
 import type { Sandbox } from '../ports/sandbox-driver.ts';
 import { createTextStream, cut } from '../text-stream.ts';

@@ -26,10 +26,10 @@ export async function readDiff(tx: Transaction, sessionId: string): Promise<Diff
     [sessionId],
   );
   if (row === undefined) throw unknownSession(sessionId);
-  if (row.state !== null) return row as DiffRow;
+  if (row.state !== null) return row;
   throw new CodedError(
     'diff_missing',
-    `Session ${sessionId} is ${String(row['session_state'])} and has no diff. A session offers one at its end, if it changed anything.`,
+    `Session ${sessionId} is ${row['session_state']} and has no diff. A session offers one at its end, if it changed anything.`,
     { session: sessionId },
   );
 }

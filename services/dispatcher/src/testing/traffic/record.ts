@@ -29,7 +29,11 @@ async function migrateAlone(url: URL): Promise<void> {
   const admin = new Client({ connectionString: testVariable('LEMNISCATE_TEST_DATABASE_URL') });
   await admin.connect();
   await admin.query(`SELECT pg_advisory_lock(hashtext('lemniscate-test-migrations'))`);
-  await migrate(url, () => undefined).finally(() => admin.end());
+  try {
+    await migrate(url, () => undefined);
+  } finally {
+    await admin.end();
+  }
 }
 
 export type TestRecord = Awaited<ReturnType<typeof createTestRecord>>;

@@ -1,6 +1,9 @@
+import { chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Sandbox, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
 import { createSandboxFolder, sandboxFolder } from '../folders.ts';
+import type { SandboxFolder } from '../folders.ts';
 import type { Cgroup } from '../kernel/cgroup.ts';
 import { firstAnswer } from '../first-answer.ts';
 import { createLiveSandbox } from '../live-sandbox.ts';
@@ -12,7 +15,7 @@ import { launch } from './launch.ts';
 import type { Launched } from './launch.ts';
 import { killRemains, markProcess, removeRemains, saveMark } from './leftover.ts';
 import type { Remains } from './leftover.ts';
-import { commandUid, sandboxIdMap, supervisorUid } from './users.ts';
+import { commandUid, supervisorUid } from './users.ts';
 import { wallArguments } from './walls.ts';
 import type { Workplace } from './workplace.ts';
 
@@ -24,21 +27,26 @@ function commandUserOf(place: Workplace): { uid: number; gid: number } {
 }
 
 /**
- * The supervisor's user and what it may do. With root's rights: uid 0 of its namespace with three capabilities.
- * Without: one uid for all, so the supervisor relies on a binary that its user cannot read, and on being
- * PID 1's child with PID 1 itself a binary of that kind.
+ * How the main process becomes the supervisor. With root's rights: uid 0 of the inner namespace, with three
+ * capabilities and no way to more. Without: one uid for all, so it relies on binaries that its user cannot read,
+ * PID 1 among them.
  */
-function identityArguments(root: boolean): string[] {
-  return root
-    ? [
-        '--uid',
-        '0',
-        '--gid',
-        '0',
-        ...['SETUID', 'SETGID', 'KILL'].flatMap((name) => ['--cap-add', `CAP_${name}`]),
-      ]
-    : ['--uid', String(commandUid), '--gid', String(commandUid), '--as-pid-1'];
-}
+const supervisorArgv = {
+  root: [
+    '/usr/bin/setpriv',
+    ...'--reuid 0 --regid 0 --clear-groups --inh-caps=-all --ambient-caps=-all'.split(' '),
+    '--bounding-set=-all,+setuid,+setgid,+kill',
+    '--',
+    ...mainArgv('replaced'),
+  ],
+  other: mainArgv('reaper', insidePaths.bash),
+} as const;
+
+/** bwrap's own words for the same. SETPCAP is setpriv's, to close the bounding set, and gone with its exec. */
+const supervisorWalls = {
+  root: ['SETUID', 'SETGID', 'KILL', 'SETPCAP'].flatMap((name) => ['--cap-add', `CAP_${name}`]),
+  other: ['--uid', String(commandUid), '--gid', String(commandUid), '--as-pid-1'],
+} as const;
 
 /**
  * Boots one sandbox until its supervisor answers; takes back each step when a later one fails.
@@ -55,8 +63,9 @@ export async function bootSandbox(
   const user = commandUserOf(place);
   let remains: Remains = { id, folder, cgroup: null, init: null };
   let wire: Wire | undefined;
-  await createSandboxFolder(folder, place.root ? { group: supervisorUid, commands: user } : null);
+  await createSandboxFolder(folder, place.root ? user : null);
   try {
+    await createPrivateFolder(folder, place.root);
     const cgroup = createCgroup(place, id, profile);
     remains = { ...remains, cgroup };
     const started = await launchSupervisor(place, id, profile, cgroup);
@@ -78,6 +87,13 @@ export async function bootSandbox(
   }
 }
 
+/** The supervisor's own: pipes, and the standard input of running commands. */
+async function createPrivateFolder(folder: SandboxFolder, root: boolean): Promise<void> {
+  const path = join(folder.path, 'private');
+  await mkdir(path, { mode: 0o700 });
+  if (root) await chown(path, supervisorUid, supervisorUid);
+}
+
 function createCgroup(place: Workplace, id: string, profile: SandboxProfile): Cgroup | null {
   const { memoryBytes, cpus } = profile;
   return (
@@ -93,14 +109,15 @@ function launchSupervisor(
 ): Promise<Launched> {
   const folder = sandboxFolder(place.sandboxes, id);
   const { files, root } = place;
+  const kind = root ? 'root' : 'other';
   const walls = wallArguments({
     etcFolder: place.etcFolder,
     tmpBytes: profile.tmpBytes,
-    supervisorFolder: insidePaths.privateFolder,
     mounts: [
       { source: files.node, target: insidePaths.node, readOnly: true },
       { source: files.supervisor, target: insidePaths.supervisor, readOnly: true },
       ...(root ? [] : [{ source: files.bash, target: insidePaths.bash, readOnly: true }]),
+      { source: join(folder.path, 'private'), target: insidePaths.privateFolder, readOnly: false },
       { source: folder.workspace, target: '/workspace', readOnly: false },
       { source: folder.home, target: '/home/agent', readOnly: false },
     ],
@@ -108,12 +125,10 @@ function launchSupervisor(
   return launch({
     name: `Sandbox ${id}`,
     bwrap: place.bwrap,
-    walls: [...walls, ...identityArguments(root)],
-    argv: root ? mainArgv('replaced') : mainArgv('reaper', insidePaths.bash),
+    walls: [...walls, ...supervisorWalls[kind]],
+    argv: supervisorArgv[kind],
     seccompFile: place.seccompFile,
-    identity: root
-      ? { uid: supervisorUid, gid: supervisorUid, uidMap: sandboxIdMap, gidMap: sandboxIdMap }
-      : null,
+    namespaces: place.namespaces,
     cgroup,
   });
 }

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Cgroup } from '../kernel/cgroup.ts';
 import { createTail } from '../tail.ts';
-import type { IdMap } from './users.ts';
+import type { UserNamespaces } from './user-namespaces.ts';
 
 /** How one bwrap is started. */
 export interface Launch {
@@ -15,19 +15,9 @@ export interface Launch {
   readonly walls: readonly string[];
   readonly argv: readonly string[];
   readonly seccompFile: string;
-  /** With root's rights: start as this host user and write these maps; null maps ourselves alone. */
-  readonly identity: Identity | null;
+  /** With root's rights; null where bwrap makes a user namespace of its own, with one uid in it. */
+  readonly namespaces: UserNamespaces | null;
   readonly cgroup: Cgroup | null;
-}
-
-/** The host user that bwrap starts as, and what its ids are inside. */
-export interface Identity {
-  readonly uid: number;
-  readonly gid: number;
-  /** Further groups by which it may pass through the sandboxes' folders. */
-  readonly groups?: readonly number[];
-  readonly uidMap: IdMap;
-  readonly gidMap: IdMap;
 }
 
 /** A started bwrap: its own process outside, and PID 1 inside. */
@@ -46,39 +36,25 @@ export interface Launched {
 const infoDeadlineMs = 10_000;
 
 /**
- * Starts bwrap and lets it run once its PID 1 is in its control group and its ids are mapped: bwrap waits for
- * both on `--userns-block-fd`, so nothing of the sandbox has run before its bounds hold.
+ * Starts bwrap and lets it go on once its PID 1 is in its control group: bwrap waits for that on `--block-fd`
+ * before it forks, so nothing of the sandbox has run before its bounds hold.
  * @throws CodedError `sandbox_start_failed`
  */
 export async function launch(options: Launch): Promise<Launched> {
-  const { identity } = options;
+  const { namespaces } = options;
   const seccomp = openSync(options.seccompFile, 'r');
+  const descriptors = '--args 6 --info-fd 3 --block-fd 4 --seccomp 5'.split(' ');
+  const user = namespaces === null ? ['--unshare-user'] : '--userns 7 --userns2 8'.split(' ');
   let child: ChildProcess;
   try {
-    const [program, ...before] = commandLine(options.bwrap, identity);
-    child = spawn(
-      program,
-      [
-        ...before,
-        '--args',
-        '6',
-        '--info-fd',
-        '3',
-        '--seccomp',
-        '5',
-        ...(identity === null ? [] : ['--unshare-user', '--userns-block-fd', '4']),
-        '--',
-        ...options.argv,
+    child = spawn(options.bwrap, [...descriptors, ...user, '--', ...options.argv], {
+      cwd: '/',
+      env: {},
+      stdio: [
+        ...(['pipe', 'pipe', 'pipe', 'pipe', 'pipe', seccomp, 'pipe'] as const),
+        ...(namespaces === null ? [] : [namespaces.outer, namespaces.inner]),
       ],
-      {
-        cwd: '/',
-        env: {},
-        stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', seccomp, 'pipe'],
-        ...(identity === null || identity.groups !== undefined
-          ? {}
-          : { uid: identity.uid, gid: identity.gid }),
-      },
-    );
+    });
   } finally {
     closeSync(seccomp);
   }
@@ -94,10 +70,6 @@ export async function launch(options: Launch): Promise<Launched> {
   try {
     const initPid = await readInitPid(info, exited, tail.text);
     options.cgroup?.add(initPid);
-    if (identity !== null) {
-      writeFileSync(`/proc/${initPid}/uid_map`, identity.uidMap);
-      writeFileSync(`/proc/${initPid}/gid_map`, identity.gidMap);
-    }
     block?.end();
     if (child.stdin === null || child.stdout === null) throw new Error('no standard input or output');
     return { child, stdin: child.stdin, stdout: child.stdout, initPid, exited, stderr: tail.text };
@@ -106,13 +78,6 @@ export async function launch(options: Launch): Promise<Launched> {
     const reason = error instanceof Error ? error.message : String(error);
     throw new CodedError('sandbox_start_failed', `${options.name} did not start: ${reason}.`, {}, error);
   }
-}
-
-/** Node cannot give further groups to a child; util-linux' setpriv can, for 1 ms more. */
-function commandLine(bwrap: string, identity: Identity | null): [string, ...string[]] {
-  if (identity?.groups === undefined) return [bwrap];
-  const ids = ['--reuid', String(identity.uid), '--regid', String(identity.gid)];
-  return ['/usr/bin/setpriv', ...ids, '--groups', identity.groups.join(','), '--', bwrap];
 }
 
 /** bwrap writes one JSON object and closes the descriptor. */

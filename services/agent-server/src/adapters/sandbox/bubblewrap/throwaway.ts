@@ -7,13 +7,38 @@ import type {
 } from '../../../application/ports/sandbox-driver.ts';
 import { throwawayEnvironment } from '../command-environment.ts';
 import { sandboxFolder } from '../folders.ts';
+import { closedArgv } from '../supervisor/prepare.ts';
 import { collectRun } from '../throwaway-run.ts';
 import { launch } from './launch.ts';
 import { killRemains, markProcess, removeRemains } from './leftover.ts';
 import type { Remains } from './leftover.ts';
-import { singleIdMap, supervisorUid } from './users.ts';
+import { createUserNamespaces } from './user-namespaces.ts';
+import type { UserNamespaces } from './user-namespaces.ts';
+import { throwawayIdMaps } from './users.ts';
 import { wallArguments } from './walls.ts';
 import type { Workplace } from './workplace.ts';
+
+type HostUser = ThrowawayRun['user'];
+
+/** Capabilities that setpriv needs to become the user; none outlives its exec. */
+const becomeWalls = ['SETUID', 'SETGID', 'SETPCAP'].flatMap((name) => ['--cap-add', `CAP_${name}`]);
+
+function become({ uid, gid }: HostUser): string[] {
+  const ids = ['--reuid', String(uid), '--regid', String(gid), '--clear-groups'];
+  const capabilities = ['--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all'];
+  return ['/usr/bin/setpriv', ...ids, ...capabilities, '--'];
+}
+
+/** A server runs throwaways as two or three users; each pair of namespaces is made once. */
+function namespacesOf(place: Workplace, { uid, gid }: HostUser): Promise<UserNamespaces> {
+  const key = `${uid}:${gid}`;
+  const known = place.throwawayNamespaces.get(key);
+  if (known !== undefined) return known;
+  const made = createUserNamespaces(throwawayIdMaps(uid), throwawayIdMaps(gid));
+  place.throwawayNamespaces.set(key, made);
+  made.catch(() => place.throwawayNamespaces.delete(key)); // the next run tries again
+  return made;
+}
 
 /**
  * One program behind the same walls, without supervisor and wire: one uid, which is the given host user, and no
@@ -40,24 +65,11 @@ export async function runInThrowaway(
           name,
           value,
         ]),
-        '--uid',
-        String(run.user.uid),
-        '--gid',
-        String(run.user.gid),
-        '--chdir',
-        run.cwd,
+        ...(place.root ? becomeWalls : ['--uid', String(run.user.uid), '--gid', String(run.user.gid)]),
       ],
-      argv: run.argv,
+      argv: [...(place.root ? become(run.user) : []), ...closedArgv(run.cwd, run.argv)],
       seccompFile: place.seccompFile,
-      identity: place.root
-        ? {
-            uid: run.user.uid,
-            gid: run.user.gid,
-            groups: [supervisorUid],
-            uidMap: singleIdMap(run.user.uid),
-            gidMap: singleIdMap(run.user.gid),
-          }
-        : null,
+      namespaces: place.root ? await namespacesOf(place, run.user) : null,
       cgroup,
     });
     remains = { ...remains, init: markProcess(started.initPid) };

@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import type { SandboxMount } from '../../../application/ports/sandbox-driver.ts';
-import { sharedMemoryBytes, supervisorFolderBytes } from '../profile.ts';
+import { sharedMemoryBytes } from '../profile.ts';
 
 /** What the walls of one sandbox depend on. Sizes in bytes. */
 export interface Walls {
@@ -8,8 +8,6 @@ export interface Walls {
   readonly etcFolder: string;
   readonly tmpBytes: number;
   readonly mounts: readonly SandboxMount[];
-  /** A small folder that only the sandbox' uid 0 may enter. */
-  readonly supervisorFolder?: string;
 }
 
 /** /bin, /lib, … are links into /usr on merged hosts and folders on others. */
@@ -24,21 +22,19 @@ function rootEntry(path: string): string[] {
 }
 
 /**
- * bwrap's arguments for the walls: every namespace, no capability, a root that holds the host's /usr read-only
+ * bwrap's arguments for the walls: every namespace but the user's, which the launch adds, no capability, a root that holds the host's /usr read-only
  * and nothing else of the host. Tmpfs sizes are given because bwrap's own default is half of the memory. bwrap
  * covers /proc/sys and its kin itself where they could be written.
  */
 export function wallArguments(walls: Walls): string[] {
-  const tmpfs = (path: string, bytes: number, mode = '1777'): string[] => [
-    '--perms',
-    mode,
-    '--size',
+  const tmpfs = (path: string, bytes: number): string[] => [
+    ...words`--perms 1777 --size`,
     String(bytes),
     '--tmpfs',
     path,
   ];
   return [
-    words`--unshare-all --die-with-parent --new-session --clearenv --hostname sandbox --cap-drop ALL`,
+    words`--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try --die-with-parent --new-session --clearenv --hostname sandbox --cap-drop ALL`,
     words`--ro-bind /usr /usr`,
     ['/bin', '/sbin', '/lib', '/lib64', '/lib32'].flatMap(rootEntry),
     ['--ro-bind', walls.etcFolder, '/etc'],
@@ -47,8 +43,11 @@ export function wallArguments(walls: Walls): string[] {
     // read-only once filled: it is a tmpfs too
     [...words`--dev /dev`, ...tmpfs('/dev/shm', sharedMemoryBytes), ...words`--remount-ro /dev`],
     tmpfs('/tmp', walls.tmpBytes),
-    words`--perms 0755 --dir /home --perms 0755 --dir /run --perms 0755 --dir /var --symlink /tmp /var/tmp`,
-    walls.supervisorFolder === undefined ? [] : tmpfs(walls.supervisorFolder, supervisorFolderBytes, '0700'),
+    words`--perms 0755 --dir /home --perms 0755 --dir /run --perms 0755 --dir /run/lemniscate --perms 0755 --dir /var --symlink /tmp /var/tmp`,
+    // bwrap makes what is missing on the way to a target as 0700 of the outer root, which the user could not pass
+    walls.mounts
+      .flatMap(({ target }) => foldersAbove(target))
+      .flatMap((path) => [...words`--perms 0755 --dir`, path]),
     walls.mounts.flatMap(({ source, target, readOnly }) => [
       readOnly ? '--ro-bind' : '--bind',
       source,
@@ -56,6 +55,12 @@ export function wallArguments(walls: Walls): string[] {
     ]),
     words`--remount-ro /`,
   ].flat();
+}
+
+/** `/a/b` for `/a/b/c`, after `/a`. */
+function foldersAbove(path: string): string[] {
+  const names = path.split('/').slice(1, -1);
+  return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
 }
 
 function words(text: TemplateStringsArray): string[] {

@@ -3,7 +3,6 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { firstClosedFolder } from '../folders.ts';
 import { openCgroups } from '../kernel/cgroup.ts';
 import type { Cgroups } from '../kernel/cgroup.ts';
 import { readOwnerMark } from '../owner-mark.ts';
@@ -11,6 +10,9 @@ import { filterProgram } from '../seccomp/filter-program.ts';
 import { prepareSupervisor } from '../supervisor/prepare.ts';
 import type { SupervisorFiles } from '../supervisor/prepare.ts';
 import { prepareRootEtc } from './root-etc.ts';
+import { createUserNamespaces } from './user-namespaces.ts';
+import type { UserNamespaces } from './user-namespaces.ts';
+import { sandboxIdMaps } from './users.ts';
 
 /** What all bubblewrap sandboxes of one server share. */
 export interface Workplace {
@@ -20,6 +22,10 @@ export interface Workplace {
   readonly etcFolder: string;
   readonly seccompFile: string;
   readonly cgroups: Cgroups | null;
+  /** Of the sandboxes; null without root's rights. */
+  readonly namespaces: UserNamespaces | null;
+  /** Of throwaway runs, by `uid:gid`. */
+  readonly throwawayNamespaces: Map<string, Promise<UserNamespaces>>;
   /** Where the sandboxes' own folders are. */
   readonly sandboxes: string;
 }
@@ -39,6 +45,13 @@ function findBwrap(): string {
   return found;
 }
 
+function noNamespaces(cause: unknown): never {
+  throw missing(
+    'User namespaces cannot be made here: allow them (sysctl user.max_user_namespaces), install util-linux, or give the container that this runs in the right to.',
+    cause,
+  );
+}
+
 /**
  * Prepares the state folder: programs, /etc, filter. Runs once a server; all of it may be done again.
  * @throws CodedError `sandbox_driver_missing`
@@ -55,15 +68,7 @@ export async function prepareWorkplace(stateFolder: string, serverId: string): P
   mkdirSync(stateFolder, { recursive: true });
   for (const folder of [shared, sandboxes]) {
     mkdirSync(folder, { recursive: true });
-    chmodSync(folder, root ? 0o711 : 0o700); // whatever the umask says
-  }
-  if (root) {
-    const closed = firstClosedFolder(sandboxes);
-    if (closed !== null)
-      throw missing(
-        `Sandboxes are started as an unprivileged user, who cannot pass through ${closed}: ` +
-          `put the state folder elsewhere (for example /var/lib/lemniscate) or allow it with \`chmod o+x ${closed}\`.`,
-      );
+    chmodSync(folder, 0o700); // whatever the umask says
   }
   const etcFolder = join(stateFolder, 'bubblewrap-etc');
   await prepareRootEtc(etcFolder);
@@ -80,7 +85,9 @@ export async function prepareWorkplace(stateFolder: string, serverId: string): P
     files,
     etcFolder,
     seccompFile,
-    cgroups: openCgroups(readOwnerMark(stateFolder, serverId)),
     sandboxes,
+    cgroups: openCgroups(readOwnerMark(stateFolder, serverId)),
+    namespaces: root ? await createUserNamespaces(sandboxIdMaps, sandboxIdMaps).catch(noNamespaces) : null,
+    throwawayNamespaces: new Map(),
   };
 }

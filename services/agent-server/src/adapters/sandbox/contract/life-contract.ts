@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, writeFile, chown } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -208,6 +208,17 @@ export function describeCommands(subject: ContractSubject): void {
   });
 }
 
+/** Whether any process of this host has that command line. */
+function isRunning(commandLine: string): boolean {
+  return readdirSync('/proc').some((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'latin1').startsWith(commandLine);
+    } catch {
+      return false; // gone since it was listed
+    }
+  });
+}
+
 /** Birth and end: nothing is left, whoever ended it. */
 export function describeLife(subject: ContractSubject): void {
   describe('life', () => {
@@ -259,6 +270,11 @@ export function describeLife(subject: ContractSubject): void {
         parent.kill('SIGKILL');
       }
       const driver = subject.create();
+      await until(
+        'the orphan’s processes have died with their server',
+        () => !isRunning('sleep\u00004243'),
+        30_000,
+      );
       assert.deepEqual(await driver.list(), ['sbx_orphan']);
       await withSandbox(subject, driver, async (living) => {
         assert.deepEqual(await driver.recover(), ['sbx_orphan']);

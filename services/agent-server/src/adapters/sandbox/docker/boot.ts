@@ -36,7 +36,7 @@ export async function bootContainer(
     : { uid: process.getuid?.() ?? commandId, gid: process.getgid?.() ?? commandId };
   let started: StartedContainer | undefined;
   let wire: Wire | undefined;
-  await createSandboxFolder(folder, root ? { group: 0, commands: user } : null);
+  await createSandboxFolder(folder, root ? user : null);
   try {
     started = await startSupervisor(place, id, profile, folder);
     wire = openWire({

@@ -60,7 +60,7 @@ export async function describeEngine(docker: Docker): Promise<EngineInfo> {
     processLimit: info['PidsLimit'] === true,
     cpuLimit: info['CpuCfsQuota'] === true,
     seccomp: Array.isArray(options) && options.some((option) => String(option).includes('seccomp')),
-    runtimes: Object.keys((info['Runtimes'] ?? {}) as Record<string, unknown>),
+    runtimes: Object.keys(info['Runtimes'] ?? {}),
   };
 }
 

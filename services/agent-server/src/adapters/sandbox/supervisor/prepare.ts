@@ -90,14 +90,19 @@ export const insidePaths = {
   supervisor: '/run/lemniscate/supervisor.mjs',
 } as const;
 
+const closeDescriptors = 'for f in /proc/self/fd/*; do n=${f##*/}; [ "$n" -le 2 ] || eval "exec $n>&-"; done';
+
+/** A program without the descriptors of whoever launched it, in its folder. */
+export function closedArgv(cwd: string, argv: readonly string[]): string[] {
+  return ['/bin/bash', '-c', `${closeDescriptors}; cd -- "$0" || exit 126; exec "$@"`, cwd, ...argv];
+}
+
 /**
  * The main process of a sandbox. Bash first closes every descriptor that the host's launcher may have left
  * open, which Node cannot do to itself. `reaper` keeps bash as the parent: as PID 1 it reaps orphans, which Node
  * does not (20 daemons were 20 zombies, counted against the process bound). SIGUSR1 would open Node's inspector.
  */
 export function mainArgv(parent: 'replaced' | 'reaper', bash = '/bin/bash'): string[] {
-  const closeDescriptors =
-    'for f in /proc/self/fd/*; do n=${f##*/}; [ "$n" -le 2 ] || eval "exec $n>&-"; done 2>/dev/null';
   const run = parent === 'replaced' ? 'exec "$0" "$@"' : '"$0" "$@"; exit $?';
   return [
     bash,

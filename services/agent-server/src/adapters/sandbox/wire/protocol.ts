@@ -22,9 +22,6 @@ export const maxPayloadBytes = 64 * 1024;
 /** Standard input is held in the sandbox' memory until the command has read it. */
 export const maxStdinBytes = 16 * 1024 * 1024;
 
-/** Commands that one sandbox runs at a time; HTTP/2 refuses the next. */
-export const maxConcurrentCommands = 64;
-
 /** Payload of `start`, as JSON. */
 export interface WireCommand {
   readonly argv: readonly string[];

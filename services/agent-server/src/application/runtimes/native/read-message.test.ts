@@ -11,7 +11,7 @@ async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-async function read(text: string, size = 5) {
+async function read(text: string, size = text.length > 1_000_000 ? 65_536 : 5) {
   const changes: DraftChange[] = [];
   const message = await readMessage(pieces(text, size), async (change) => void changes.push(change));
   return { message, changes };
@@ -103,6 +103,7 @@ suite('a broken stream is a passing fault of the provider', () => {
       content_block: { type: 'tool_use', id, name: 'x', input: {} },
     });
   const broken: Record<string, string> = {
+    'a line without an end': `data: ${'x'.repeat(9 * 1024 * 1024)}`,
     'cut before its end': streamOf({ blocks: [{ text: 'abc' }] })
       .slice(0, 3)
       .join(''),

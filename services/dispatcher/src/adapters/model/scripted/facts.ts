@@ -55,6 +55,7 @@ const lastOf = (view: View) => view.conversation.exchanges.at(-1);
 /** The facts by name; a script that asks for another name is refused when it is loaded. */
 const factTable = {
   instruction: (view: View) => view.conversation.instruction,
+  asked_command: (view: View) => /`([^`]+)`/.exec(view.conversation.instruction)?.[1] ?? '',
   tools: (view: View) => view.conversation.tools.join(' '),
   exchanges: (view: View) => view.conversation.exchanges.length,
   out_of_bounds: (view: View) => (view.conversation.exchanges.length > exchangeBound ? 'yes' : 'no'),

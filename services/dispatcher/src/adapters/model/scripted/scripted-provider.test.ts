@@ -111,3 +111,12 @@ test('the registry offers the providers that have what they need', () => {
   assert.equal(withKey.providerOf('scripted-1')?.name, 'scripted');
   assert.equal(withKey.providerOf('gpt-5'), undefined);
 });
+
+test('an instruction that names one command has just that command run', async () => {
+  const message = readMessage(
+    await ask({ tools, messages: [{ role: 'user', content: 'Run `git status --short`.' }] }),
+  );
+  const call = message.content.at(-1);
+  assert.equal(call?.['name'], 'run_command');
+  assert.deepEqual(call?.['input'], { command: 'git status --short' });
+});

@@ -15,12 +15,12 @@ export function readFileText(result: string): string {
   return runs ? body.map((line) => line?.[2] ?? '').join('\n') : result;
 }
 
-/** Relative file paths out of a `list_files` result: one a line, folders end with `/`. */
+/** Relative file paths out of a `list_files` result: one a line; folders end with `/`, links with `@`. */
 export function listedFiles(result: string): string[] {
   return result
     .split('\n')
     .map((line) => (line.trim().split(/\t| {2,}| \(/)[0] ?? '').replace(/^(?:\.\/|\/workspace\/)/, ''))
-    .filter((path) => path !== '' && !path.endsWith('/') && /^[^\s:]+$/.test(path));
+    .filter((path) => path !== '' && !/[/@]$/.test(path) && /^[^\s:]+$/.test(path));
 }
 
 /** Whether a short error says that a person or a policy did not allow the call. */

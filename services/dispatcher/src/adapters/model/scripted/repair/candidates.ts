@@ -3,7 +3,7 @@ import { evidenceWeights, readEvidence } from './evidence.ts';
 import type { Evidence } from './evidence.ts';
 import { heatOf } from './heat.ts';
 import { mutationClasses } from './mutations.ts';
-import type { Mutation } from './mutation.ts';
+import type { Mutation, MutationSite } from './mutation.ts';
 import type { SourceFile } from './source-file.ts';
 import type { TestFailure } from './test-failure.ts';
 
@@ -18,7 +18,7 @@ export interface Candidate {
 }
 
 // A step away from the failing test weighs more than any difference between classes within one function.
-const heatWeight = 2.5;
+const heatWeight = 2;
 
 /** The lines around a range, as few as make them unique in the text. */
 function uniqueLines(text: string, start: number, end: number): readonly [number, number] {
@@ -75,12 +75,11 @@ function gainOf(mutation: Mutation, evidence: Evidence): number {
 
 function mutationsOf(
   source: SourceFile,
-  evidence: Evidence,
-  names: readonly string[],
+  shared: Pick<MutationSite, 'evidence' | 'propertyNames' | 'testNumbers'>,
 ): { readonly mutation: Mutation; readonly what: string }[] {
   const found: { mutation: Mutation; what: string }[] = [];
   fullAncestor(source.program, (node, _state, ancestors) => {
-    const site = { node, ancestors, text: source.text, evidence, propertyNames: names };
+    const site = { node, ancestors, text: source.text, ...shared };
     for (const [what, propose] of Object.entries(mutationClasses)) {
       for (const mutation of propose(site)) found.push({ mutation, what });
     }
@@ -99,9 +98,15 @@ export function findCandidates(
 ): Candidate[] {
   const evidence = readEvidence(failures);
   const heat = heatOf(failures, sources, tests);
-  const names = propertyNames(sources, tests);
+  const failing = new Set(failures.map((failure) => failure.name));
+  const failingTests = tests.flatMap((file) => file.tests.filter((test) => failing.has(test.name)));
+  const shared = {
+    evidence,
+    propertyNames: propertyNames(sources, tests),
+    testNumbers: new Set(failingTests.flatMap((test) => [...test.numbers])),
+  };
   const scored = sources.flatMap((source) =>
-    mutationsOf(source, evidence, names).map(({ mutation, what }) => {
+    mutationsOf(source, shared).map(({ mutation, what }) => {
       const score = heat(source, mutation.start) * heatWeight + mutation.cost - gainOf(mutation, evidence);
       return toCandidate(source, mutation, what, score);
     }),

@@ -111,6 +111,30 @@ export const missingOffset: MutationClass = (site) => {
   );
 };
 
+/** `getMonth()` counts from 0; what is printed counts from 1. */
+export const monthFromZero: MutationClass = (site) => {
+  const { node } = site;
+  if (node.type !== 'CallExpression' || !/^get(?:UTC)?Month$/.test(methodName(node.callee))) return [];
+  const isOperand = parentOf(site)?.type === 'BinaryExpression';
+  const shifted = `${textOf(site, node)} + 1`;
+  return [replaceNode(node, isOperand ? `(${shifted})` : shifted, 2, ['off_by_one', 'string', 'number'])];
+};
+
+/** `slice(2)` where the end was meant: `slice(-2)`. */
+export const missingMinus: MutationClass = (site) => {
+  const { node } = site;
+  const parent = parentOf(site);
+  if (
+    parent?.type !== 'CallExpression' ||
+    parent.callee === node ||
+    !bounded.has(methodName(parent.callee))
+  ) {
+    return [];
+  }
+  if (node.type !== 'Literal' || typeof node.value !== 'number' || node.value === 0) return [];
+  return [replaceNode(node, `-${textOf(site, node)}`, 2.25, ['length', 'string', 'missing_value'])];
+};
+
 /** `item.price` where `item.quantity` was meant. */
 export const wrongProperty: MutationClass = (site) => {
   const { node } = site;
@@ -122,7 +146,7 @@ export const wrongProperty: MutationClass = (site) => {
     .filter((name) => name !== property.name)
     .slice(0, 8)
     .map((name) =>
-      replaceNode(property, name, 3.25, ['number', 'string', 'missing_value', 'order', 'boolean', 'thrown']),
+      replaceNode(property, name, 4.25, ['number', 'string', 'missing_value', 'order', 'boolean', 'thrown']),
     );
 };
 

@@ -16,7 +16,9 @@ const isScale = (value: number): boolean =>
 const isPlain = (value: number): boolean =>
   Number.isFinite(value) && value >= 0 && String(value).length <= 10 && !String(value).includes('e');
 
+/** What the ratio or the difference of expected and actual makes of a constant; 0 and 1 would become anything. */
 function derivedNumbers(value: number, site: MutationSite): number[] {
+  if (value <= 1) return [];
   return site.evidence.pairs.flatMap(({ expected, actual }) => {
     if (typeof expected !== 'number' || typeof actual !== 'number') return [];
     const scaled =
@@ -31,8 +33,11 @@ export const wrongNumber: MutationClass = (site) => {
   const { node } = site;
   if (node.type !== 'Literal' || typeof node.value !== 'number') return [];
   const { value } = node;
+  // A constant that is the wrong result itself; 0 and 1 are that by chance.
   const wanted = site.evidence.pairs.flatMap(({ expected, actual }) =>
-    actual === value && typeof expected === 'number' ? [{ proposal: expected, cost: 0.5 }] : [],
+    actual === value && typeof expected === 'number'
+      ? [{ proposal: expected, cost: value > 1 ? 0.5 : 1.25 }]
+      : [],
   );
   const proposals = [
     ...wanted,
@@ -45,7 +50,9 @@ export const wrongNumber: MutationClass = (site) => {
     })),
   ];
   const best = new Map<number, number>();
-  for (const { proposal, cost } of proposals) {
+  for (const { proposal, cost: plainCost } of proposals) {
+    const cost =
+      plainCost - (value > 1 && site.testNumbers.has(proposal) && !site.testNumbers.has(value) ? 0.75 : 0);
     if (proposal !== value && isPlain(proposal) && !best.has(proposal)) best.set(proposal, cost);
   }
   return [...best].map(([proposal, cost]) =>

@@ -19,6 +19,8 @@ export interface MutationSite {
   readonly evidence: Evidence;
   /** Property names that occur in the sources and in the failing tests. */
   readonly propertyNames: readonly string[];
+  /** Numbers that the failing tests write down; a constant of the source that is one of them is likely right. */
+  readonly testNumbers: ReadonlySet<number>;
 }
 
 /** A known class of faults: proposes repairs for a node, or none. */

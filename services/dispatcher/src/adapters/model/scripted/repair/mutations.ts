@@ -1,6 +1,8 @@
 import {
   extraOffset,
   missingCall,
+  missingMinus,
+  monthFromZero,
   missingOffset,
   swappedArguments,
   wrongBound,
@@ -35,6 +37,8 @@ export const mutationClasses: Readonly<Record<string, MutationClass>> = {
   'wrong bound': wrongBound,
   'wrong offset': extraOffset,
   'missing offset': missingOffset,
+  'month from zero': monthFromZero,
+  'missing minus': missingMinus,
   'wrong property': wrongProperty,
   'wrong variable': wrongVariable,
   'missing or extra call': missingCall,

@@ -13,6 +13,13 @@ export interface SourceFunction {
   readonly mentions: ReadonlySet<string>;
 }
 
+/** One test of a test file: what its body mentions. */
+export interface SourceTest {
+  readonly name: string;
+  readonly mentions: ReadonlySet<string>;
+  readonly numbers: ReadonlySet<number>;
+}
+
 /** A parsed JavaScript file of the repository. */
 export interface SourceFile {
   readonly path: string;
@@ -24,7 +31,7 @@ export interface SourceFile {
   /** Relative import specifiers, in order. */
   readonly imports: readonly string[];
   /** Calls such as `test('name', …)` with the names mentioned inside. */
-  readonly tests: readonly { readonly name: string; readonly mentions: ReadonlySet<string> }[];
+  readonly tests: readonly SourceTest[];
   /** Names mentioned by the smallest statement that holds the line; empty where there is none. */
   readonly mentionsAt: (line: number) => ReadonlySet<string>;
 }
@@ -49,6 +56,14 @@ function mentionsOf(node: AnyNode): ReadonlySet<string> {
     }
   });
   return names;
+}
+
+function numbersOf(node: AnyNode): ReadonlySet<number> {
+  const numbers = new Set<number>();
+  fullAncestor(node, (inner) => {
+    if (inner.type === 'Literal' && typeof inner.value === 'number') numbers.add(inner.value);
+  });
+  return numbers;
 }
 
 const keyName = (key: AnyNode): string =>
@@ -120,12 +135,12 @@ function readImports(program: Program): string[] {
 }
 
 function readTests(program: Program): SourceFile['tests'] {
-  const tests: { name: string; mentions: ReadonlySet<string> }[] = [];
+  const tests: SourceTest[] = [];
   fullAncestor(program, (node) => {
     if (node.type !== 'CallExpression') return;
     const [title] = node.arguments;
     if (title?.type === 'Literal' && typeof title.value === 'string' && node.arguments.length > 1) {
-      tests.push({ name: title.value, mentions: mentionsOf(node) });
+      tests.push({ name: title.value, mentions: mentionsOf(node), numbers: numbersOf(node) });
     }
   });
   return tests;

@@ -49,6 +49,7 @@ const tools: Readonly<Record<string, Tool>> = {
     const text = await readFile(join(folder, String(input['path'])), 'utf8');
     return done(
       text
+        .replace(/\n$/, '')
         .split('\n')
         .map((line, index) => `${String(index + 1).padStart(6)}\t${line}`)
         .join('\n'),
