@@ -40,7 +40,7 @@ function suspicion(value: number, parent: AnyNode | undefined): number {
     if (['===', '!==', '==', '!='].includes(parent.operator)) return 0.75;
     return isArithmetic(parent) && unitLengths.has(value) ? -1.5 : 0;
   }
-  return parent?.type === 'Property' ? 1.5 : 0;
+  return parent?.type === 'Property' ? 2 : 0;
 }
 
 /** A wrong constant: one off, or what the ratio or the difference of expected and actual suggests. */
