@@ -2,11 +2,13 @@ import { toHex } from '@lemniscate/shared/audit/digest.ts';
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { LogStore } from './ports/log-store.ts';
+import type { SealStore } from './ports/seal-store.ts';
 import type { Sink } from './ports/sink.ts';
 
 /** Bounds of a batch: what is held in memory for a sink. */
 const mostEntries = 500;
 const mostBytes = 4 * 1024 * 1024;
+const mostCheckpoints = 100;
 /** A sink that takes longer than this for a batch is failing. */
 const deliveryDeadlineMs = 30_000;
 
@@ -45,6 +47,21 @@ export async function shipBatch(store: LogStore, sink: Sink, from: number): Prom
   const next = from + batch.length;
   await store.advance(sink.name, next);
   return next;
+}
+
+/**
+ * Delivers the signed checkpoints whose entries the sink has.
+ * @param next index that the sink gets next
+ * @returns whether there may be more
+ */
+export async function shipCheckpoints(seals: SealStore, sink: Sink, next: number): Promise<boolean> {
+  const from = await seals.anchorCursor(sink.name);
+  const checkpoints = await seals.published(from, next, mostCheckpoints);
+  const last = checkpoints.at(-1);
+  if (last === undefined) return false;
+  await sink.anchor(checkpoints, AbortSignal.timeout(deliveryDeadlineMs));
+  await seals.advanceAnchor(sink.name, last.number + 1);
+  return checkpoints.length === mostCheckpoints;
 }
 
 function checkDense(batch: readonly IndexedEntry[], from: number): void {

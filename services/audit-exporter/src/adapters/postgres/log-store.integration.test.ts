@@ -126,6 +126,7 @@ test(
       open: async () => null,
       deliver: async (batch: readonly { index: number }[]) =>
         void delivered.push(...batch.map(({ index }) => index)),
+      anchor: async () => undefined,
       close: async () => undefined,
     };
     await database.owner.query('ALTER TABLE audit_entries DISABLE TRIGGER append_only');

@@ -1,3 +1,4 @@
+import type { SignedCheckpoint } from '@lemniscate/shared/audit/checkpoint.ts';
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
 
 /** The last entry that a sink certainly has. */
@@ -21,6 +22,11 @@ export interface Sink {
    * (written *and* synced, acknowledged, indexed); after a rejection nobody knows, and `open` is called next.
    */
   deliver(batch: readonly IndexedEntry[], signal: AbortSignal): Promise<void>;
+  /**
+   * Delivers signed checkpoints in the order of their numbers, each after the entries that it covers. Resolves on the same
+   * proof as `deliver`; one that comes again adds nothing.
+   */
+  anchor(checkpoints: readonly SignedCheckpoint[], signal: AbortSignal): Promise<void>;
   /** Lets go of handles and connections; safe to repeat. */
   close(): Promise<void>;
 }
