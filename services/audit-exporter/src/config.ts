@@ -7,6 +7,8 @@ const exporterVariables = z.object({
   DATABASE_URL: variable.url('postgres:', 'postgresql:'),
   /** Newline-delimited JSON, one entry a line. Absent: no file sink. */
   LEMNISCATE_SINK_FILE: variable.text().optional(),
+  /** YAML or JSON file with further receivers: `sinks/sink-file.ts` has its shape. */
+  LEMNISCATE_SINKS: variable.text().optional(),
   /** Private key that signs the log's checkpoints; made when the log has none yet. Absent: the log is not sealed. */
   LEMNISCATE_LOG_KEY: variable.text().optional(),
   /** Key to hand the log over to. */

@@ -16,7 +16,7 @@ const log = createLog((line) => process.stderr.write(line), systemClock.now);
 
 async function main(): Promise<void> {
   const config = readExporterConfig(process.env);
-  const sinks = createSinks(config);
+  const sinks = createSinks(config, process.env);
   if (sinks.length === 0)
     log('warn', 'no sink is configured: entries are ordered and leave the database nowhere');
   const begin = (notified: () => void) => beginTerm(config.DATABASE_URL, log, systemClock.now, notified);

@@ -27,7 +27,7 @@ export function startShip({ store, seals }: Pick<Term, 'store' | 'seals'>, sink:
     pass: async () => {
       try {
         const from = next ?? (await resume());
-        next = await shipBatch(store, sink, from);
+        next = await shipBatch({ store, seals }, sink, from);
         const more = await shipCheckpoints(seals, sink, next);
         return more || next > from;
       } catch (error) {

@@ -21,7 +21,10 @@ export function createFileSink(path: string): Sink {
       lastCheckpoint = (await checkpoints.open())?.number ?? -1;
       return last === null ? null : { index: last.index, digest: last.digest };
     },
-    deliver: (batch) => entries.write(batch.map(toSinkLine).join('')),
+    deliver: async (batch) => {
+      await entries.write(batch.map(toSinkLine).join(''));
+      return [];
+    },
     anchor: async (signed) => {
       // after a crash between sync and cursor they come again
       const fresh = signed.filter(({ number }) => number > lastCheckpoint);

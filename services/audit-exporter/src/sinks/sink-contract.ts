@@ -56,7 +56,7 @@ export function sinkContract(kind: string, makePlace: () => Promise<SinkPlace>):
     });
   };
   const deliver = async (sink: Sink, batch: readonly IndexedEntry[]): Promise<void> =>
-    sink.deliver(batch, AbortSignal.timeout(10_000));
+    assert.deepEqual(await sink.deliver(batch, AbortSignal.timeout(10_000)), []);
 
   inPlace('an empty place stands nowhere and has a name of its own', async (place) => {
     const sink = place.create();

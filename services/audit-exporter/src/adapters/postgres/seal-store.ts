@@ -121,6 +121,13 @@ export function createSealStore(query: Query, now: () => Date): SealStore {
       );
     },
     setAside: async (sink, index, reason, draft) => {
+      if (draft === null) {
+        await query(
+          'INSERT INTO audit_dead_letters (sink, index, reason) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+          [sink, index, reason],
+        );
+        return;
+      }
       const { columns } = await placeInLogChain(query, draft, now());
       await query(
         `WITH aside AS (

@@ -41,6 +41,6 @@ export interface SealStore {
   /** First checkpoint that the sink has not proved to have. */
   anchorCursor(sink: string): Promise<number>;
   advanceAnchor(sink: string, next: number): Promise<void>;
-  /** Sets an entry aside that a receiver refuses for good, and tells it in the log; once for each. */
-  setAside(sink: string, index: number, reason: string, entry: AuditDraft): Promise<void>;
+  /** Sets an entry aside that a receiver refuses for good, and tells it in the log where there is an entry for it; once for each. */
+  setAside(sink: string, index: number, reason: string, entry: AuditDraft | null): Promise<void>;
 }
