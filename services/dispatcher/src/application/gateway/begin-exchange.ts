@@ -17,6 +17,8 @@ export interface BeginDeps {
   readonly database: Database;
   readonly newId: NewId;
   readonly priceBook: PriceBook;
+  /** This process, so that another one can tell what it left open. */
+  readonly gatewayId: string;
 }
 
 /** Exchanges that one attempt may have open; a runtime needs one, a CLI a few. */
@@ -55,9 +57,22 @@ export async function beginExchange(
         `Session ${claim.sessionId} has ${totals.open} model exchanges open; one has to end first.`,
       );
     await tx.query(
-      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book)
-       VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7)`,
-      [id, claim.sessionId, claim.attempt, planned.provider, planned.model, reserved, deps.priceBook.version],
+      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book, gateway, endpoint,
+         prices, fallback_for)
+       VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7, $8, $9, nullif($10, $4), $11)`,
+      [
+        id,
+        claim.sessionId,
+        claim.attempt,
+        planned.provider,
+        planned.model,
+        reserved,
+        deps.priceBook.version,
+        deps.gatewayId,
+        planned.endpoint,
+        planned.prices,
+        planned.fallbackFor,
+      ],
     );
     return null;
   });

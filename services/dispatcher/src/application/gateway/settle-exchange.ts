@@ -26,7 +26,10 @@ export interface EndedExchange {
   readonly usageId: string;
   readonly claim: AttemptClaim;
   readonly provider: string;
+  /** Whose prices hold, by their name in the price book. */
+  readonly prices: string;
   readonly model: string;
+  readonly fallbackFor: string | null;
   /** When it began, in milliseconds of the epoch: prices are dated. */
   readonly at: number;
   readonly responses: readonly ResponseUsage[];
@@ -53,7 +56,7 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
   const tokens = addTokens(...responses.map(tokensOf));
   const cost = costOfCall(
     responses,
-    { provider: ended.provider, model: ended.model, at: ended.at, batch: false },
+    { provider: ended.prices, model: ended.model, at: ended.at, batch: false },
     deps.priceBook,
   );
   const costUsd = cost === null ? null : cost.toFixed();
@@ -80,6 +83,7 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
         cacheWriteTokens: tokens.cacheWriteTokens,
         costUsd,
         complete: ended.complete,
+        ...(ended.fallbackFor === null ? {} : { fallbackFor: ended.fallbackFor }),
         ...(known === null ? {} : { sameResponseAs: known }),
       },
     },
