@@ -13,6 +13,7 @@ import type { PlacementJob, PlacementQueue } from '../application/ports/placemen
 import type { SignalName } from '../application/signals.ts';
 import { expireApprovals } from './approval-expiry.ts';
 import { stopOverdue } from './budget-watch.ts';
+import { keepCosts } from './cost-loops.ts';
 import { startLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
 import { reap } from './reaper.ts';
@@ -54,6 +55,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['gateway alive', 5_000, null, () => sayAlive(deps)],
     ['lost exchanges', 5_000, 'ended', () => abortLostExchanges(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
+    ['costs', 3_000, null, () => keepCosts(deps)],
   ];
   const unsubscribes: (() => void)[] = [];
   const loops: Loop[] = plan.map(([name, everyMs, signal, work]) => {

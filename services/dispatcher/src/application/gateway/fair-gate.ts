@@ -69,7 +69,7 @@ export function createFairGate(
       parties.set(party, [...(parties.get(party) ?? []), ticket]);
       const giveUp = (error: unknown): void => {
         removeTicket(parties, party, ticket);
-        reject(error as Error);
+        reject(error);
       };
       const late = setTimeout(
         () => giveUp(new CodedError('unavailable', `Provider ${name} has no room for another exchange.`)),
