@@ -15,10 +15,7 @@ import { prepareWorkplace } from './workplace.ts';
 import type { Workplace } from './workplace.ts';
 
 export interface BubblewrapOptions {
-  /**
-   * Holds everything of this driver. With root's rights every folder on the way to it must be passable for other
-   * accounts (o+x), because bwrap itself is started unprivileged.
-   */
+  /** Holds everything of this driver. It may lie in a folder that only its owner can pass through. */
   readonly stateFolder: string;
   /** Tells this server's sandboxes from those of another on the same machine. */
   readonly serverId: string;
