@@ -15,6 +15,10 @@ import type { App, ListenerTls } from './app.ts';
 import { registerApprovalRoutes } from './approvals-routes.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
 import type { AuditRouteDeps } from './audit-routes.ts';
+import { registerCostAdminRoutes } from './costs-admin-routes.ts';
+import type { CostAdminDeps } from './costs-admin-routes.ts';
+import { registerCostRoutes } from './costs-routes.ts';
+import type { CostRouteDeps } from './costs-routes.ts';
 import { registerDiffRoutes } from './diffs-routes.ts';
 import { registerEventIngestRoutes, registerEventStreamRoutes } from './events-routes.ts';
 import { registerLogRoutes } from './log-routes.ts';
@@ -59,7 +63,9 @@ export type PublicDeps = FrameDeps &
   UploadDeps &
   PatchDeps &
   ReviewDeps &
-  AuditRouteDeps & { readonly authenticator: Authenticator; readonly ready: HealthDeps['parts'] };
+  AuditRouteDeps &
+  CostRouteDeps &
+  CostAdminDeps & { readonly authenticator: Authenticator; readonly ready: HealthDeps['parts'] };
 
 export type InternalDeps = FrameDeps &
   HeartbeatDeps &
@@ -100,6 +106,8 @@ export async function servePublic(
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
   registerAuditRoutes(app, deps);
+  registerCostRoutes(app, deps);
+  registerCostAdminRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_PORT');
 }
 
