@@ -7,6 +7,7 @@ import { registerPolicyCheck } from './commands/policy-check.ts';
 import { registerPolicyJudge } from './commands/policy-judge.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
+import { registerRevoke } from './commands/revoke.ts';
 import type { CommandIo } from './io.ts';
 
 const commands = [
@@ -14,6 +15,7 @@ const commands = [
   registerDiff,
   registerSessions,
   registerApprovals,
+  registerRevoke,
   registerPolicyCheck,
   registerPolicyJudge,
   registerCostsReplay,

@@ -29,6 +29,7 @@ import { objectKey } from './application/ports/object-store.ts';
 import { ensureProject, localProject } from './application/projects/project.ts';
 import { createGapWatch } from './application/recovery/credit-downtime.ts';
 import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
+import { withRevocation } from './application/revocation/revoked-users.ts';
 import { defaultPool, pinnedPool } from './application/servers/configured-server.ts';
 import { rebuildLedger } from './application/servers/probe-servers.ts';
 import { findServer } from './application/servers/server-row.ts';
@@ -36,6 +37,7 @@ import { createSignals } from './application/signals.ts';
 import type { Signals } from './application/signals.ts';
 import { isLoopback } from './config.ts';
 import type { DispatcherConfig } from './config.ts';
+import { createOpenAnswers } from './http/open-answers.ts';
 import { serveInternal, servePublic } from './http/serve.ts';
 import { startJobs } from './jobs/start-jobs.ts';
 
@@ -130,6 +132,7 @@ async function build(
     providerOf: models.providerOf,
     probe: servers.probe,
     auditReader: createAuditReader(database),
+    openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
     rebuildLedger: () => rebuildLedger({ database, reservations: delivery.reservations }),
@@ -150,7 +153,7 @@ async function build(
   const front = await servePublic(
     {
       ...deps,
-      authenticator: identity.authenticator,
+      authenticator: withRevocation(identity.authenticator, database),
       internalUrl: () => `https://${config.LEMNISCATE_INTERNAL_HOST}:${internal.port}`,
       ready: { postgres: () => database.query('SELECT 1'), redis: () => delivery.redis.ping() },
     },

@@ -20,6 +20,9 @@ export const auditEntryTypes = [
   'approval.requested',
   'approval.decided', // subject, decision, how
   'session.stopped', // by whom
+  'session.revoked', // by which administrator; alone or with its person
+  'user.revoked', // whose access an administrator took away
+  'user.restored',
   'session.ended', // state, reason
   'sandbox.destroyed',
   'diff.offered', // digest, counts, files

@@ -7,9 +7,11 @@ export const errorCatalogue = {
   // requests
   request_invalid: { status: 400, title: 'The request is not valid' },
   unauthenticated: { status: 401, title: 'No valid login' },
+  login_revoked: { status: 401, title: 'This login was revoked' },
   forbidden: { status: 403, title: 'Not allowed' },
   not_found: { status: 404, title: 'Not found' },
   conflict: { status: 409, title: 'The thing is not in a state that allows this' },
+  version_required: { status: 428, title: 'The request must name the version that it saw' },
   version_conflict: { status: 409, title: 'Somebody changed it first' },
   idempotency_mismatch: { status: 422, title: 'The idempotency key belongs to another request' },
   payload_too_large: { status: 413, title: 'Too large' },

@@ -9,6 +9,7 @@ import type { ApprovalDeps } from '../application/approvals/decide-approval.ts';
 import type { ResultDeps } from '../application/results/accept-result.ts';
 import type { UploadDeps } from '../application/uploads/announce-upload.ts';
 import type { PatchDeps } from '../application/review/read-patch.ts';
+import type { RevokeDeps } from '../application/revocation/revoke.ts';
 import type { ReviewDeps } from '../application/review/decide-diff.ts';
 import { createApp } from './app.ts';
 import type { App, ListenerTls } from './app.ts';
@@ -19,6 +20,8 @@ import { registerDiffRoutes } from './diffs-routes.ts';
 import { registerEventIngestRoutes, registerEventStreamRoutes } from './events-routes.ts';
 import { registerLogRoutes } from './log-routes.ts';
 import { registerPermitRoutes } from './permits-routes.ts';
+import type { OpenAnswers } from './open-answers.ts';
+import { registerRevocationRoutes } from './revocation-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
 import { registerToolCallRoutes } from './tool-calls-routes.ts';
 import { registerAttemptUploadRoutes, registerUploadRoutes } from './uploads-routes.ts';
@@ -59,7 +62,12 @@ export type PublicDeps = FrameDeps &
   UploadDeps &
   PatchDeps &
   ReviewDeps &
-  AuditRouteDeps & { readonly authenticator: Authenticator; readonly ready: HealthDeps['parts'] };
+  RevokeDeps &
+  AuditRouteDeps & {
+    readonly authenticator: Authenticator;
+    readonly openAnswers: OpenAnswers;
+    readonly ready: HealthDeps['parts'];
+  };
 
 export type InternalDeps = FrameDeps &
   HeartbeatDeps &
@@ -89,7 +97,7 @@ export async function servePublic(
     bodyLimit: mebibyte,
     tls: address.certificate === null ? null : tlsOf(address.certificate, false),
   });
-  requirePerson(app, deps.authenticator);
+  requirePerson(app, deps.authenticator, deps.openAnswers);
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
   registerSessionRoutes(app, deps);
   registerEventStreamRoutes(app, deps);
@@ -99,6 +107,7 @@ export async function servePublic(
   registerUploadRoutes(app, deps);
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
+  registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_PORT');
 }

@@ -11,12 +11,15 @@ import type { PlacementJob, PlacementQueue } from '../application/ports/placemen
 import type { SignalName } from '../application/signals.ts';
 import { expireApprovals } from './approval-expiry.ts';
 import { stopOverdue } from './budget-watch.ts';
+import { enforceRevocations } from './revocation-watch.ts';
+import type { RevocationWatchDeps } from './revocation-watch.ts';
 import { startLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
 import { reap } from './reaper.ts';
 import type { ReaperDeps } from './reaper.ts';
 
-export interface JobDeps extends PlaceSessionDeps, ProbeDeps, ReaperDeps, ReapExchangesDeps {
+export interface JobDeps
+  extends PlaceSessionDeps, ProbeDeps, ReaperDeps, ReapExchangesDeps, RevocationWatchDeps {
   readonly queue: PlacementQueue & {
     work(
       place: (
@@ -49,6 +52,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
     ['approval expiry', 1_000, null, () => expireApprovals(deps)],
     ['budget watch', 5_000, null, () => stopOverdue(deps)],
+    ['revocations', 1_000, 'userRevoked', () => enforceRevocations(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
   ];
   const unsubscribes: (() => void)[] = [];

@@ -9,6 +9,7 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { loadProjectPolicy } from '../projects/project.ts';
 import type { ProjectPolicy } from '../projects/project.ts';
+import { refuseRevoked, takeTurns } from '../revocation/revoked-users.ts';
 import type { Signals } from '../signals.ts';
 import { checkOrder } from './check-order.ts';
 import type { CheckedOrder, ModelOffer, SessionRequest } from './check-order.ts';
@@ -45,6 +46,8 @@ export async function createSession(
   const id = deps.newId('session');
   const created = await deps.database
     .transaction(async (tx) => {
+      await takeTurns(tx, person.subject, 'opening');
+      await refuseRevoked(tx, person.subject);
       await checkPinnedServer(tx, request, person);
       await checkStoredBundle(tx, request);
       // Sent together, executed in this order: the others refer to the session's row.
