@@ -7,6 +7,7 @@ import { registerPolicyCheck } from './commands/policy-check.ts';
 import { registerPolicyJudge } from './commands/policy-judge.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
+import { registerProjects } from './commands/projects.ts';
 import { registerRevoke } from './commands/revoke.ts';
 import type { CommandIo } from './io.ts';
 
@@ -15,6 +16,7 @@ const commands = [
   registerDiff,
   registerSessions,
   registerApprovals,
+  registerProjects,
   registerRevoke,
   registerPolicyCheck,
   registerPolicyJudge,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
+import type { BudgetDefaults } from '@lemniscate/shared/policy/policy-file.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
@@ -26,7 +27,8 @@ import { createSegments } from './application/events/segments.ts';
 import { createOpenExchanges } from './application/gateway/open-exchanges.ts';
 import { settleAttempt } from './application/gateway/reap-exchanges.ts';
 import { objectKey } from './application/ports/object-store.ts';
-import { ensureProject, localProject } from './application/projects/project.ts';
+import { ensureProject } from './application/projects/change-policy.ts';
+import { localProject } from './application/projects/project.ts';
 import { createGapWatch } from './application/recovery/credit-downtime.ts';
 import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
 import { withRevocation } from './application/revocation/revoked-users.ts';
@@ -90,12 +92,16 @@ async function build(
       { expiresAt },
       'the certificate of this dispatcher expires soon; issue a new one and start again',
     );
+  const budgetDefaults = budgetDefaultsOf(config);
+  const policy = await readPolicyFile(config.LEMNISCATE_DEFAULT_POLICY, budgetDefaults);
   const models = await createModels(config, clock);
   parts.defer(models.close);
   const database = await openRecord(config, log, parts);
   const delivery = await openDelivery(config, log, signals, parts);
   const { objects, ...contents } = await openContents(config, log, database, parts);
   const audit = await openAuditLog(database, log);
+  const self = identity.certificate.uri;
+  await database.transaction((tx) => ensureProject({ audit, self }, tx, localProject, policy));
   const events = createEventLog({ clock, live: delivery.live });
   const servers = createAgentServerClient({
     certificate: identity.certificate,
@@ -125,7 +131,8 @@ async function build(
     newId: createNewId(),
     random: Math.random,
     newRelayToken: () => `lmr_${randomBytes(32).toString('base64url')}`,
-    self: identity.certificate.uri,
+    self,
+    budgetDefaults,
     caPem: identity.certificate.ca,
     issueCertificate: identity.issueCertificate,
     models: models.offer,
@@ -196,10 +203,6 @@ async function openRecord(
   log: Logger,
   parts: AsyncDisposableStack,
 ): Promise<PostgresDatabase> {
-  const policy = await readPolicyFile(config.LEMNISCATE_DEFAULT_POLICY, {
-    maxActions: config.LEMNISCATE_SESSION_MAX_ACTIONS,
-    maxMinutes: config.LEMNISCATE_SESSION_MAX_MINUTES,
-  });
   const migrated = await migrate(config.DATABASE_URL, (message) =>
     log.warn({ component: 'migrations' }, message),
   );
@@ -211,7 +214,6 @@ async function openRecord(
     onConnectionError: (error) => log.warn({ err: error }, 'a connection to Postgres broke'),
   });
   parts.defer(() => database.close());
-  await ensureProject(database, localProject, policy);
   return database;
 }
 
@@ -267,6 +269,20 @@ async function openAuditLog(database: PostgresDatabase, log: Logger) {
     log.debug({ err: error }, 'the exporter was not woken'),
   );
   return createAuditLog({ clock: systemClock, commitmentKey: await readCommitmentKey(database), appended });
+}
+
+/** The bounds that a policy has if it does not write them, where the fleet sets others than the usual ones. */
+function budgetDefaultsOf(config: DispatcherConfig): BudgetDefaults {
+  const {
+    LEMNISCATE_SESSION_MAX_ACTIONS: maxActions,
+    LEMNISCATE_SESSION_MAX_MINUTES: maxMinutes,
+    LEMNISCATE_SESSION_MAX_EXTENSIONS: maxExtensions,
+  } = config;
+  return {
+    ...(maxActions === undefined ? {} : { maxActions }),
+    ...(maxMinutes === undefined ? {} : { maxMinutes }),
+    ...(maxExtensions === undefined ? {} : { maxExtensions }),
+  };
 }
 
 /** Bounds that the application works with. Milliseconds unless the name says otherwise. */

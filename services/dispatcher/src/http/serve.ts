@@ -9,6 +9,7 @@ import type { ApprovalDeps } from '../application/approvals/decide-approval.ts';
 import type { ResultDeps } from '../application/results/accept-result.ts';
 import type { UploadDeps } from '../application/uploads/announce-upload.ts';
 import type { PatchDeps } from '../application/review/read-patch.ts';
+import type { ProjectDeps } from '../application/projects/change-policy.ts';
 import type { RevokeDeps } from '../application/revocation/revoke.ts';
 import type { ReviewDeps } from '../application/review/decide-diff.ts';
 import { createApp } from './app.ts';
@@ -21,6 +22,7 @@ import { registerEventIngestRoutes, registerEventStreamRoutes } from './events-r
 import { registerLogRoutes } from './log-routes.ts';
 import { registerPermitRoutes } from './permits-routes.ts';
 import type { OpenAnswers } from './open-answers.ts';
+import { registerProjectRoutes } from './project-routes.ts';
 import { registerRevocationRoutes } from './revocation-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
 import { registerToolCallRoutes } from './tool-calls-routes.ts';
@@ -63,6 +65,7 @@ export type PublicDeps = FrameDeps &
   PatchDeps &
   ReviewDeps &
   RevokeDeps &
+  ProjectDeps &
   AuditRouteDeps & {
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
@@ -107,6 +110,7 @@ export async function servePublic(
   registerUploadRoutes(app, deps);
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
+  registerProjectRoutes(app, deps);
   registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_PORT');
