@@ -80,7 +80,8 @@ describe('projects and their policies', () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => put('raced', `budgets: {maxMinutes: ${index + 1}}`, '"1"')),
     );
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array<number>(7).fill(409)]);
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    assert.equal(answers.filter(({ status }) => status === 409).length, 7);
     assert.equal((await read('raced')).version, 2);
   });
 

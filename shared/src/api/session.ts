@@ -107,6 +107,11 @@ export const approvalViewSchema = z.object({
   argumentsDigest: z.string(),
   reasons: z.array(z.string()),
   state: z.enum(['waiting', 'approved', 'rejected', 'expired', 'withdrawn']),
+  /** How many different people have to approve, and who has. */
+  people: z.int(),
+  approvedBy: z.array(z.string()),
+  /** What an approval "for this session" would cover: exactly this command, path or arguments of the tool. */
+  pattern: z.string(),
   createdAt: z.string(),
   expiresAt: z.string(),
 });
@@ -115,10 +120,12 @@ export type ApprovalView = z.infer<typeof approvalViewSchema>;
 /** Body of `POST /v1/sessions/:id/approvals/:approvalId`. */
 export const decideApprovalSchema = z.strictObject({
   decision: z.enum(['approve', 'reject']),
+  /** `session`: also every later call of the tool with exactly the same pattern in this session. */
+  scope: z.enum(['once', 'session']).default('once'),
   argumentsDigest: z.string(),
   message: z.string().max(4096).optional(),
 });
-export type DecideApproval = z.infer<typeof decideApprovalSchema>;
+export type DecideApproval = z.input<typeof decideApprovalSchema>;
 
 /** Body of `POST /v1/sessions/:id/diff/accept`: flagged files must be named. */
 export const acceptDiffSchema = z.strictObject({

@@ -26,6 +26,7 @@ const bodies = {
   'tool.executed': body({ call: name, state: name }),
   'model.exchanged': body({ model: name }),
   'approval.requested': body({ approval: name, call: name }),
+  'approval.voted': body({ approval: name, call: name }),
   'approval.decided': body({ approval: name, decidedBy: z.enum(deciders) }),
   'session.stopped': body({}),
   'session.revoked': body({}),

@@ -18,6 +18,7 @@ export const auditEntryTypes = [
   'tool.executed', // call, state, exit code, duration, output bytes
   'model.exchanged', // provider, model, four counts, cost, complete
   'approval.requested',
+  'approval.voted', // one of several people said yes
   'approval.decided', // subject, decision, how
   'session.stopped', // by whom
   'session.revoked', // by which administrator; alone or with its person

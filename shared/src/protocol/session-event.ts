@@ -70,6 +70,9 @@ export const dispatcherEventSchema = z.discriminatedUnion('type', [
     title: z.string(),
     argumentsDigest: z.string(),
     reasons: z.array(z.string()),
+    /** Where several people have to approve: how many, and how many have. */
+    people: z.int().optional(),
+    approvals: z.int().optional(),
   }),
   /** Session totals after a model exchange. */
   z.object({

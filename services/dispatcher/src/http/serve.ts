@@ -5,7 +5,6 @@ import type { HeartbeatDeps } from '../application/servers/take-heartbeat.ts';
 import type { IngestDeps } from '../application/events/ingest-batch.ts';
 import type { FollowDeps } from '../application/events/follow-session.ts';
 import type { PermitDeps } from '../application/permits/request-permit.ts';
-import type { ApprovalDeps } from '../application/approvals/decide-approval.ts';
 import type { ResultDeps } from '../application/results/accept-result.ts';
 import type { UploadDeps } from '../application/uploads/announce-upload.ts';
 import type { PatchDeps } from '../application/review/read-patch.ts';
@@ -15,6 +14,7 @@ import type { ReviewDeps } from '../application/review/decide-diff.ts';
 import { createApp } from './app.ts';
 import type { App, ListenerTls } from './app.ts';
 import { registerApprovalRoutes } from './approvals-routes.ts';
+import type { ApprovalRouteDeps } from './approvals-routes.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
 import type { AuditRouteDeps } from './audit-routes.ts';
 import { registerDiffRoutes } from './diffs-routes.ts';
@@ -60,7 +60,7 @@ export type PublicDeps = FrameDeps &
   SessionRouteDeps &
   ServerRouteDeps &
   FollowDeps &
-  ApprovalDeps &
+  ApprovalRouteDeps &
   UploadDeps &
   PatchDeps &
   ReviewDeps &
