@@ -3,6 +3,7 @@ import { surfaces } from '../protocol/session-order.ts';
 import { deciders } from '../protocol/permit.ts';
 import { diffSummarySchema } from '../repository/diff.ts';
 import { repositorySourceSchema } from '../repository/source.ts';
+import { sessionBoundsSchema } from '../session/allowance.ts';
 import { endReasons, pauseReasons } from '../session/end.ts';
 import { sessionStates } from '../session/state.ts';
 import { toolCallStates } from '../tool-call/state.ts';
@@ -23,6 +24,8 @@ export const createSessionSchema = z.strictObject({
   /** Whether a person follows and can answer. Without one an `ask` is refused by automation. */
   interactive: z.boolean().default(false),
   execution: z.enum(executions).default('server'),
+  /** Tighter bounds than the policy's; looser ones have no effect. */
+  bounds: sessionBoundsSchema.optional(),
   /** Pins the session to one agent server, such as the one that the CLI started on this machine. */
   server: z.string().min(1).max(64).optional(),
   /** Blocks until the session has ended, at most `maxWaitSeconds`. */

@@ -20,6 +20,8 @@ const bodies = {
   'attempt.lost': body({}),
   'session.paused': body({ reason: name }),
   'session.resumed': body({}),
+  'budget.exhausted': body({ cause: name }),
+  'budget.declined': body({ decidedBy: z.enum(deciders) }),
   'budget.extended': body({}),
   'tool.proposed': body({ call: name, tool: name }),
   'tool.decided': body({ call: name, decidedBy: z.enum(deciders) }),

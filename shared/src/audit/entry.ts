@@ -12,6 +12,8 @@ export const auditEntryTypes = [
   'attempt.lost', // attempt, server, why
   'session.paused', // reason
   'session.resumed',
+  'budget.exhausted', // which budget; what was used; the person is asked
+  'budget.declined', // nobody extends it: by a person, or by automation when nobody answered
   'budget.extended', // extension's number, what it grants
   'tool.proposed', // call, tool, arguments digest, path where the tool names one
   'tool.decided', // call, verdict, decided by, reasons, subject

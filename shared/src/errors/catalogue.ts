@@ -57,6 +57,7 @@ export const errorCatalogue = {
   provider_timeout: { status: 504, title: 'The model provider did not answer in time' },
   request_refused_by_gateway: { status: 400, title: 'The gateway does not pass this request on' },
   budget_exhausted: { status: 402, title: 'The budget is used up' },
+  awaiting_extension: { status: 503, title: 'The budget is used up and its person is asked' },
   price_book_invalid: { status: 400, title: 'The price book is not valid' },
   // storage, set-up
   storage_failed: { status: 503, title: 'The object store failed' },

@@ -22,6 +22,7 @@ import { registerEventIngestRoutes, registerEventStreamRoutes } from './events-r
 import { registerLogRoutes } from './log-routes.ts';
 import { registerPermitRoutes } from './permits-routes.ts';
 import type { OpenAnswers } from './open-answers.ts';
+import { registerExtensionRoutes } from './extension-routes.ts';
 import { registerProjectRoutes } from './project-routes.ts';
 import { registerRevocationRoutes } from './revocation-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
@@ -107,6 +108,7 @@ export async function servePublic(
   registerLogRoutes(app, deps);
   registerToolCallRoutes(app, deps);
   registerApprovalRoutes(app, deps);
+  registerExtensionRoutes(app, deps);
   registerUploadRoutes(app, deps);
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);

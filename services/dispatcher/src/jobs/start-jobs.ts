@@ -5,6 +5,7 @@ import { promoteWaiting } from '../application/placement/promote-waiting.ts';
 import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
 import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts';
 import { requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
+import { expireExtensions } from '../application/budgets/decide-extension.ts';
 import { probeServers } from '../application/servers/probe-servers.ts';
 import type { ProbeDeps, ProbeMemory } from '../application/servers/probe-servers.ts';
 import type { PlacementJob, PlacementQueue } from '../application/ports/placement-queue.ts';
@@ -51,6 +52,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['reaper', 1_000, 'probeServers', () => reap(deps)],
     ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
     ['approval expiry', 1_000, null, () => expireApprovals(deps)],
+    ['extension expiry', 1_000, null, () => expireExtensions(deps)],
     ['budget watch', 5_000, null, () => stopOverdue(deps)],
     ['revocations', 1_000, 'userRevoked', () => enforceRevocations(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],

@@ -5,6 +5,8 @@ import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
 import { grantPattern } from '@lemniscate/shared/policy/grant-pattern.ts';
 import { requiredPeople } from '@lemniscate/shared/policy/four-eyes.ts';
 import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
+import { askForExtension } from '../budgets/ask-extension.ts';
+import { findWaitingExtension } from '../budgets/extension-row.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import { harmlessText } from '../events/harmless.ts';
@@ -55,7 +57,7 @@ export async function requestPermit(
       const left = deadline - deps.clock.monotonicMs();
       if (left <= 0) break;
       await news.wait(Math.min(left, recheckMs), gone);
-      if (await isWaiting(deps.database, answer.approvalId)) continue;
+      if (await isWaiting(deps.database, claim, answer.approvalId)) continue;
       answer = await askOnce(deps, claim, proposal);
     }
     return answer;
@@ -128,6 +130,10 @@ async function decide(
     await recordAnswer(deps, tx, context, judgement.answer, approval);
     return { answer: judgement.answer, asked: false };
   }
+  if (judgement.kind === 'extend') {
+    const asked = await askForExtension(deps, tx, session, judgement.exhausted);
+    return { answer: { verdict: 'waiting', approvalId: extensionQuestion }, asked };
+  }
   if (approval !== null) {
     if (isNew) await recordRepeatedQuestion(deps, tx, context);
     return { answer: { verdict: 'waiting', approvalId: approval.id }, asked: false };
@@ -137,12 +143,19 @@ async function decide(
   return { answer: { verdict: 'waiting', approvalId }, asked: true };
 }
 
-async function isWaiting(database: Transaction, approvalId: string): Promise<boolean> {
+/** Stands where an approval's id would, while a call waits for the session's budget to be extended. */
+const extensionQuestion = 'extension';
+
+async function isWaiting(database: Transaction, claim: AttemptClaim, approvalId: string): Promise<boolean> {
+  if (approvalId === extensionQuestion)
+    return (await findWaitingExtension(database, claim.sessionId)) !== null;
   const [row] = await database.query<{ state: string }>('SELECT state FROM approvals WHERE id = $1', [
     approvalId,
   ]);
   return row?.state === 'waiting';
 }
+
+const decisions: readonly string[] = ['approval', 'extension'];
 
 /** Remembers between two waits that something was heard that may concern an approval. */
 function createNews(): {
@@ -154,7 +167,7 @@ function createNews(): {
   return {
     hear: ({ events }) => {
       // Output of other calls is no news here; a signal without events may be anything.
-      if (events !== undefined && !events.some(({ event }) => event.type === 'approval')) return;
+      if (events !== undefined && !events.some(({ event }) => decisions.includes(event.type))) return;
       heard = true;
       wake?.();
     },
