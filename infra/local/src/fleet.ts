@@ -111,9 +111,7 @@ async function startParts(
     environment,
     stores,
     certificateAuthority:
-      config.LEMNISCATE_TLS_CA === undefined
-        ? authority
-        : { ...authority, certificate: config.LEMNISCATE_TLS_CA },
+      config.LEMNISCATE_TLS_CA === undefined ? authority : { certificate: config.LEMNISCATE_TLS_CA },
     internalUrl,
   };
   const site = { options, config, data, ports, authority, wiring };

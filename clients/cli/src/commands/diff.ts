@@ -49,9 +49,7 @@ export function registerDiff(program: Command, io: CommandIo): void {
       const { diff } = await readDiff(client, id);
       await acceptDiff(client, id, diff, options.flagged ?? []);
       if (options.json === true) return printJson(io, { sessionId: id, diff: 'accepted' });
-      return void io.stdout.write(
-        `Accepted ${diff.files.length} files. Put them in place: lemniscate apply ${id}\n`,
-      );
+      return void io.stdout.write(`Accepted. Put it in place: npx lemniscate apply ${id} --repo PATH\n`);
     });
 
   program

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { applyPatch } from './apply.ts';
+import { withBundle } from './bundle.ts';
+import { inspectRepository } from './inspect.ts';
 import { testRepository } from './testing.ts';
 import type { TestRepository } from './testing.ts';
 
@@ -57,6 +59,32 @@ test('edits made meanwhile elsewhere in the same file are kept', async (t) => {
   repository.write('a.txt', text(...body.slice(0, 29), 'mine'));
   await applyPatch(repository.folder, patch, baseTree);
   assert.equal(read(repository, 'a.txt'), text('theirs', ...body.slice(1, 29), 'mine'));
+});
+
+test('edits made meanwhile are merged although the session began with uncommitted changes', async (t) => {
+  const repository = testRepository(t);
+  const cache = process.env['XDG_CACHE_HOME'];
+  process.env['XDG_CACHE_HOME'] = join(repository.folder, '.git', 'cache of a test');
+  t.after(() => {
+    if (cache === undefined) delete process.env['XDG_CACHE_HOME'];
+    else process.env['XDG_CACHE_HOME'] = cache;
+  });
+  repository.write('a.txt', text('one', 'two', 'three'));
+  repository.commit('first');
+  repository.write('a.txt', text('one', 'two', 'three', 'uncommitted'));
+  // The fleet makes the diff in a clone, which has objects that the repository itself never gets.
+  const clone = testRepository(t);
+  const commit = await withBundle(await inspectRepository(repository.folder), (bundle) => {
+    clone.git('fetch', '-q', bundle.file, 'refs/lemniscate/upload');
+    return Promise.resolve(bundle.commit);
+  });
+  clone.git('checkout', '-q', commit);
+  const { patch, baseTree } = patchOf(clone, () =>
+    clone.write('a.txt', text('one', 'two', 'THREE', 'uncommitted')),
+  );
+  repository.write('a.txt', text('above', 'one', 'two', 'three', 'uncommitted'));
+  await applyPatch(repository.folder, patch, baseTree);
+  assert.equal(read(repository, 'a.txt'), text('above', 'one', 'two', 'THREE', 'uncommitted'));
 });
 
 test('a conflict names the file and touches nothing, not even the files that would have applied', async (t) => {
