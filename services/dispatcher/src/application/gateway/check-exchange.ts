@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { checkAnthropicRequest } from '@lemniscate/shared/model/gateway-request.ts';
 import type { ModelProvider } from '../ports/model-provider.ts';
+import { isDeeperThan } from '../json-walk.ts';
 import type { AuthorisedCaller } from './authorise-exchange.ts';
 import type { CheckedExchange } from './relay-exchange.ts';
 
@@ -15,6 +16,9 @@ const neededSchema = z.looseObject({
   model: z.string().min(1).max(200),
   max_tokens: z.int().min(1).max(10_000_000),
 });
+
+// Far beyond any tool's schema; without a bound JSON.stringify overflows the stack, which looked like a silent provider.
+const maxDepth = 128;
 
 /** Headers that reach the provider; the token of the relay is not among them. */
 const passedHeaders = ['anthropic-version', 'anthropic-beta', 'accept'] as const;
@@ -30,6 +34,8 @@ export function checkExchange(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): CheckedExchange {
   const body = parseBody(bytes);
+  if (isDeeperThan(body, maxDepth))
+    throw new CodedError('request_invalid', `The request is nested in more than ${maxDepth} levels.`);
   const beta = textOf(headers['anthropic-beta']);
   const checked = checkAnthropicRequest(body, beta);
   if (!checked.ok)
