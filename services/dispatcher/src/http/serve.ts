@@ -39,6 +39,7 @@ import type { HealthDeps } from './health-routes.ts';
 import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
 import { requireAgentServer, requirePerson } from './identity.ts';
 import { listen } from './listen.ts';
+import { refusePoison } from './refuse-poison.ts';
 import { registerServerRoutes } from './server-routes.ts';
 import type { ServerRouteDeps } from './server-routes.ts';
 import { registerSessionRoutes } from './session-routes.ts';
@@ -108,6 +109,7 @@ export async function servePublic(
     tls: address.certificate === null ? null : tlsOf(address.certificate, false),
   });
   requirePerson(app, deps.authenticator, deps.openAnswers);
+  refusePoison(app);
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
   registerSessionRoutes(app, deps);
   registerEventStreamRoutes(app, deps);
