@@ -114,7 +114,7 @@ async function startParts(
       config.LEMNISCATE_TLS_CA === undefined ? authority : { certificate: config.LEMNISCATE_TLS_CA },
     internalUrl,
   };
-  const site = { options, config, data, ports, authority, wiring };
+  const site = { options, config, data, ports, authority, wiring, failing: new AbortController() };
   const services = await timed('services', () =>
     startServices(site, { apiPort, internalPort, tokenFile }, unwinding),
   );
@@ -143,6 +143,8 @@ interface Site {
   readonly ports: PortBook;
   readonly authority: CertificateAuthority;
   readonly wiring: FleetWiring;
+  /** Aborted when a first start fails. */
+  readonly failing: AbortController;
 }
 
 /**
@@ -199,9 +201,14 @@ async function startServices(
     const env = agentServerEnvironment(wiring, { certificate, port, stateFolder });
     await start(name, 'agent-server', env, readyOverTls(port, authority, dispatcherCertificate));
   };
-  const outcomes = await Promise.allSettled([dispatcher(), ...places.map(agentServer)]);
-  const failure = outcomes.find((outcome) => outcome.status === 'rejected');
-  if (failure !== undefined) throw failure.reason;
+  // The others may wait for the one that failed: an agent server is asked with the dispatcher's certificate.
+  const failures: unknown[] = [];
+  const failed = (error: unknown): void => {
+    failures.push(error);
+    site.failing.abort();
+  };
+  await Promise.all([dispatcher(), ...places.map(agentServer)].map((starting) => starting.catch(failed)));
+  if (failures.length > 0) throw failures[0];
   return started;
 }
 
@@ -216,7 +223,7 @@ async function dispatcherCertificateOf(
 }
 
 function servicePlan(
-  { options, data }: Site,
+  { options, data, failing }: Site,
   name: string,
   folder: string,
   env: Record<string, string>,
@@ -235,6 +242,7 @@ function servicePlan(
     stopGraceMs: 15_000,
     ready: { probe },
     readyWithinMs: 60_000,
+    unwanted: failing.signal,
   } as const;
 }
 

@@ -28,7 +28,7 @@ export function readyOverTls(
 type Answer = Parameters<NonNullable<Parameters<typeof requestHttp>[2]>>[0];
 
 function ask(send: (done: (answer: Answer) => void) => ReturnType<typeof requestHttp>): Promise<boolean> {
-  return new Promise((settle) => {
+  return new Promise<boolean>((settle) => {
     const request = send((answer) => {
       answer.resume();
       settle(answer.statusCode === 200);
@@ -37,5 +37,6 @@ function ask(send: (done: (answer: Answer) => void) => ReturnType<typeof request
     // refused, reset, late: not ready yet; the deadline of the start bounds how often we ask
     request.once('error', () => settle(false));
     request.end();
-  });
+    // A pair that does not fit throws at once; the service that was given it says so better.
+  }).catch(() => false);
 }

@@ -37,6 +37,18 @@ test('one that never serves is given up and ended', async (t) => {
   assert.ok(!existsSync(join(folder, 'child.pid')));
 });
 
+test('one whose probe throws, or that nobody wants any more, is ended', async (t) => {
+  const folder = scratchFolder(t);
+  const probe = () => Promise.reject(new Error('no such key'));
+  await assert.rejects(startProcess(childPlan(folder, 'silent', { ready: { probe } })), /no such key/);
+  assert.ok(!existsSync(join(folder, 'child.pid')));
+  const unwanted = new AbortController();
+  const starting = startProcess(childPlan(folder, 'silent', { unwanted: unwanted.signal }));
+  unwanted.abort();
+  await assert.rejects(starting, { code: 'service_unreachable' });
+  assert.ok(!existsSync(join(folder, 'child.pid')));
+});
+
 test('a program that does not exist is an error that names it', async (t) => {
   const plan = childPlan(scratchFolder(t), 'serves', { command: '/no/such/program' });
   await assert.rejects(startProcess(plan), { code: 'service_unreachable', message: /\/no\/such\/program/ });

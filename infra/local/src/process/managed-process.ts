@@ -23,6 +23,8 @@ export interface ProcessPlan extends Launch {
   readonly ready: { readonly line: (line: string) => boolean } | { readonly probe: () => Promise<boolean> };
   /** How long it may take until then, in milliseconds. */
   readonly readyWithinMs: number;
+  /** Ends that wait early: nobody needs it any more. */
+  readonly unwanted?: AbortSignal;
 }
 
 /** How a process ended. */
@@ -82,12 +84,18 @@ export async function startProcess(plan: ProcessPlan): Promise<ManagedProcess> {
   });
   const stop = () => stopProcess(plan, pid, gone);
   const process: ManagedProcess = { name: plan.name, pid, ended: gone, lastLines: log.lastLines, stop };
-  const patience = AbortSignal.timeout(plan.readyWithinMs);
+  const timeout = AbortSignal.timeout(plan.readyWithinMs);
+  const patience = plan.unwanted === undefined ? timeout : AbortSignal.any([timeout, plan.unwanted]);
   const late = new Promise<'late'>((settle) => {
+    if (patience.aborted) settle('late');
     patience.addEventListener('abort', () => settle('late'), { once: true });
   });
   const probed = 'probe' in plan.ready ? [askUntilYes(plan.ready.probe, patience, gone)] : [];
-  const outcome = await Promise.race([ready.promise, gone, late, ...probed]);
+  const outcome = await Promise.race([ready.promise, gone, late, ...probed]).catch(async (error: unknown) => {
+    // A probe that throws must not leave its process behind.
+    await stop();
+    throw error;
+  });
   if (outcome === 'ready') return process;
   await stop();
   throw notServing(plan, outcome, log.lastLines());
