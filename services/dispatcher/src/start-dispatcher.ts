@@ -9,6 +9,7 @@ import { createLocalLogin, nobody } from './adapters/local-login.ts';
 import { createModels } from './adapters/model/create-models.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
 import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
+import { createAuditProofs } from './adapters/postgres/audit-proofs.ts';
 import { createAuditReader } from './adapters/postgres/audit-reader.ts';
 import { createDatabase } from './adapters/postgres/database.ts';
 import type { PostgresDatabase } from './adapters/postgres/database.ts';
@@ -130,6 +131,7 @@ async function build(
     providerOf: models.providerOf,
     probe: servers.probe,
     auditReader: createAuditReader(database),
+    auditProofs: createAuditProofs(database),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
     rebuildLedger: () => rebuildLedger({ database, reservations: delivery.reservations }),
