@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import { CommanderError } from 'commander';
@@ -23,8 +24,9 @@ const io: CommandIo = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
-  interactive: process.stdin.isTTY && process.stdout.isTTY,
-  colour: process.stdout.isTTY && !process.env.NO_COLOR,
+  // Not `stream.isTTY`: that is absent, not false, without a terminal, and a colour library then asks the environment.
+  interactive: isatty(0) && isatty(1),
+  colour: isatty(1) && !process.env.NO_COLOR,
   signal: stop.signal,
   setExitCode: (code) => {
     process.exitCode = code;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdtemp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,8 +52,6 @@ export async function startWorkstation(
   signal: AbortSignal,
 ): Promise<Workstation> {
   const folder = await mkdtemp(join(tmpdir(), 'lemniscate-workstation-'));
-  // With root's rights sandboxes are started as an unprivileged user, who has to pass through; the key is 0600.
-  await chmod(folder, 0o711);
   const port = await freePort();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   let serverId: string | null = null;

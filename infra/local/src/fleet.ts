@@ -10,7 +10,6 @@ import type { DataFolder } from './data-folder.ts';
 import { lockFolder } from './folder-lock.ts';
 import { writeLocalLogin } from './local-login.ts';
 import { programs, requirePrograms } from './packages.ts';
-import { openRootFolder, passableFolder } from './passable-folder.ts';
 import { openPortBook } from './port-book.ts';
 import type { PortBook } from './port-book.ts';
 import { endLeftovers } from './process/leftovers.ts';
@@ -89,9 +88,9 @@ async function startParts(
   const leftovers = await endLeftovers(data.folder('run'));
   if (leftovers.length > 0) say(`ended what an earlier run left behind: ${leftovers.join(', ')}`);
   await timed('programs', () => requirePrograms(neededPrograms(config), say));
-  if (config.AGENT_SERVERS === undefined) openRootFolder(say);
 
   const ports = openPortBook(data);
+  unwinding.add(ports.close);
   const authority = await timed('certificates', () => openCertificateAuthority(data.folder('certificates')));
   const stores = await timed('stores', () => startStores(data, ports, config, { durable: true }));
   unwinding.add(stores.stop);
@@ -112,9 +111,7 @@ async function startParts(
     environment,
     stores,
     certificateAuthority:
-      config.LEMNISCATE_TLS_CA === undefined
-        ? authority
-        : { ...authority, certificate: config.LEMNISCATE_TLS_CA },
+      config.LEMNISCATE_TLS_CA === undefined ? authority : { certificate: config.LEMNISCATE_TLS_CA },
     internalUrl,
   };
   const site = { options, config, data, ports, authority, wiring };
@@ -198,7 +195,7 @@ async function startServices(
   };
   const agentServer = async ({ name, port }: { name: string; port: number }) => {
     const certificate = await authority.certificateFor('agent-server', name);
-    const stateFolder = passableFolder(data, join('agent-servers', name));
+    const stateFolder = data.folder(join('agent-servers', name), 0o711);
     const env = agentServerEnvironment(wiring, { certificate, port, stateFolder });
     await start(name, 'agent-server', env, readyOverTls(port, authority, dispatcherCertificate));
   };

@@ -1,11 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { DataFolder } from './data-folder.ts';
 import { freePort, requirePort } from './process/free-port.ts';
+import type { PortClaim } from './process/free-port.ts';
 
 /** Who listens where. */
 export interface PortBook {
   /** Port of a part: the one that its variable sets, else the one of the last run, else a free one. */
   of(part: string, variable?: { readonly name: string; readonly value: number | undefined }): Promise<number>;
+  /** Lets go of every port; another fleet may have them then. Safe to call twice. */
+  close(): void;
 }
 
 /** Ports that are tried first, where people look for them. */
@@ -15,16 +18,22 @@ const customary: Readonly<Record<string, number>> = { api: 7420, internal: 7421 
 export function openPortBook(data: DataFolder): PortBook {
   const file = data.path('ports.json');
   const known = readPorts(file);
-  const given = new Set<number>();
+  const claims: PortClaim[] = [];
   return {
     of: async (part, variable) => {
-      if (variable?.value !== undefined) return requirePort(variable.value, variable.name);
-      let port = await freePort(known[part] ?? customary[part]);
-      while (given.has(port)) port = await freePort();
-      given.add(port);
-      known[part] = port;
+      const set = variable?.value;
+      const claim =
+        variable !== undefined && set !== undefined
+          ? await requirePort(set, variable.name)
+          : await freePort(known[part] ?? customary[part]);
+      claims.push(claim);
+      if (set !== undefined) return claim.port;
+      known[part] = claim.port;
       writeFileSync(file, JSON.stringify(known));
-      return port;
+      return claim.port;
+    },
+    close: () => {
+      for (const claim of claims.splice(0)) claim.release();
     },
   };
 }

@@ -32,7 +32,8 @@ export interface FleetWiring {
   readonly config: LocalConfig;
   readonly environment: Environment;
   readonly stores: Stores;
-  readonly certificateAuthority: CertificateFiles;
+  /** Without the key, which belongs to somebody else's authority, no workstation can join. */
+  readonly certificateAuthority: Pick<CertificateFiles, 'certificate'> & Partial<CertificateFiles>;
   readonly internalUrl: string;
 }
 
@@ -61,7 +62,9 @@ export function dispatcherEnvironment(
     LEMNISCATE_PORT: String(own.apiPort),
     LEMNISCATE_INTERNAL_PORT: String(own.internalPort),
     ...tlsVariables(wiring, own.certificate),
-    LEMNISCATE_CA_KEY: wiring.certificateAuthority.key,
+    ...(wiring.certificateAuthority.key === undefined
+      ? {}
+      : { LEMNISCATE_CA_KEY: wiring.certificateAuthority.key }),
     AGENT_SERVERS: own.agentServers,
     LEMNISCATE_LOCAL_LOGIN: own.loginFile,
     LEMNISCATE_DEFAULT_POLICY: own.policyFile,

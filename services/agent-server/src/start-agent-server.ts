@@ -64,6 +64,7 @@ async function startInFolder(
     allowLocalPaths: config.allowLocalPaths,
     maxRepositoryBytes: 8 * 1024 ** 3,
     maxMirrors: 64,
+    onSpareFailure: (error) => log.warn({ err: error }, 'no working copy could be put aside'),
   });
   const journals = createJournalFolder(join(config.stateFolder, 'journals'));
   const spool = createPatchSpoolFolder(config.stateFolder);

@@ -15,6 +15,7 @@ import { openSession } from '../open-session.ts';
 import { summarise } from '../session-summary.ts';
 import { startWorkstation } from '../workstation.ts';
 import { connectFleet, printJson } from './context.ts';
+import { quoteForShell } from '../shell-word.ts';
 import { readPatch } from './diff-decision.ts';
 
 interface RunOptions {
@@ -128,7 +129,7 @@ async function report(
     showPatch(stdout, Buffer.from(await readPatch(client, session.id)).toString('utf8'), io.colour);
     showDiffFiles(stdout, session.diff.files, io.colour);
     stdout.write(
-      `\nApply it to your working tree: lemniscate apply ${session.id}\nOr refuse it: lemniscate reject ${session.id}\n`,
+      `\nApply it to your working tree: npx lemniscate apply ${session.id} --repo ${quoteForShell(folder)}\nOr refuse it: npx lemniscate reject ${session.id}\n`,
     );
   } else stdout.write('No file was changed.\n');
   const { usage } = session;

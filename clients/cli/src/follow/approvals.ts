@@ -50,6 +50,8 @@ export async function askApproval(client: ApiClient, approval: ApprovalView): Pr
   prompts.note(describeApproval(approval), 'The agent asks to run');
   const answer = await prompts.select({
     message: 'Let it run?',
+    // a stray Enter must not let anything run
+    initialValue: 'reject',
     options: [
       { value: 'approve', label: 'Yes, this once' },
       { value: 'reject', label: 'No' },

@@ -14,12 +14,16 @@ export interface SessionView {
   flush(): void;
 }
 
+const countFiles = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`;
+
 /** Writes a session as it happens: states, what the model says, each tool call with its state, output, cost. */
 export function createSessionView(out: Writable, colour: boolean): SessionView {
   const paint = pc.createColors(colour);
   const shown = new Map<string, number>();
   const titles = new Map<string, string>();
   let midLine = false;
+  /** What the model has said since it last used a tool. */
+  let said = '';
 
   const line = (text: string): void => {
     if (midLine) out.write('\n');
@@ -58,13 +62,16 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
     shown.set(callId, before + lines.length);
     const room = Math.max(0, foldAfterLines - before);
     for (const text of lines.slice(0, room)) line(paint.dim(`  │ ${text}`));
-    if (room > 0 && lines.length > room) line(paint.dim('  │ … the rest is in the session’s log'));
+    if (room > 0 && lines.length > room)
+      line(paint.dim('  │ … the rest is in the log: npx lemniscate logs SESSION'));
   };
 
   const tell = (event: SessionEvent): void => {
     switch (event.type) {
       case 'state': {
-        const facts = [event.phase, event.reason, event.server, event.message].filter(Boolean);
+        // The closing words of the model are the end's message as well; nobody wants to read them twice.
+        const message = event.message?.trim() === said.trim() ? undefined : event.message;
+        const facts = [event.phase, event.reason, event.server, message].filter(Boolean);
         return line(
           `${paint.magenta('◆')} ${paint.bold(event.state)} ${paint.dim(makeVisibleLine(facts.join(' · ')))}`,
         );
@@ -73,9 +80,11 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
         return line(paint.dim(`  sandbox: ${event.driver}, ${event.warm ? 'warm' : 'cold'}`));
       case 'text':
         out.write(makeVisible(event.text));
+        said += event.text;
         midLine = !event.text.endsWith('\n');
         return undefined;
       case 'tool_call':
+        said = '';
         return toolCall(event);
       case 'output':
         return output(event.callId, event.text);
@@ -93,7 +102,7 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
         return line(`${paint.yellow('!')} ${makeVisible(event.text)}`);
       case 'diff':
         return line(
-          `${paint.magenta('◆')} diff ${event.state}: ${event.files} files, +${event.insertions} −${event.deletions}`,
+          `${paint.magenta('◆')} diff ${event.state}: ${countFiles(event.files)}, +${event.insertions} −${event.deletions}`,
         );
       case 'gap':
         return line(

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { applyPatch } from './apply.ts';
+import { withBundle } from './bundle.ts';
+import { inspectRepository } from './inspect.ts';
 import { testRepository } from './testing.ts';
 import type { TestRepository } from './testing.ts';
 
@@ -59,6 +61,32 @@ test('edits made meanwhile elsewhere in the same file are kept', async (t) => {
   assert.equal(read(repository, 'a.txt'), text('theirs', ...body.slice(1, 29), 'mine'));
 });
 
+test('edits made meanwhile are merged although the session began with uncommitted changes', async (t) => {
+  const repository = testRepository(t);
+  const cache = process.env['XDG_CACHE_HOME'];
+  process.env['XDG_CACHE_HOME'] = join(repository.folder, '.git', 'cache of a test');
+  t.after(() => {
+    if (cache === undefined) delete process.env['XDG_CACHE_HOME'];
+    else process.env['XDG_CACHE_HOME'] = cache;
+  });
+  repository.write('a.txt', text('one', 'two', 'three'));
+  repository.commit('first');
+  repository.write('a.txt', text('one', 'two', 'three', 'uncommitted'));
+  // The fleet makes the diff in a clone, which has objects that the repository itself never gets.
+  const clone = testRepository(t);
+  const commit = await withBundle(await inspectRepository(repository.folder), (bundle) => {
+    clone.git('fetch', '-q', bundle.file, 'refs/lemniscate/upload');
+    return Promise.resolve(bundle.commit);
+  });
+  clone.git('checkout', '-q', commit);
+  const { patch, baseTree } = patchOf(clone, () =>
+    clone.write('a.txt', text('one', 'two', 'THREE', 'uncommitted')),
+  );
+  repository.write('a.txt', text('above', 'one', 'two', 'three', 'uncommitted'));
+  await applyPatch(repository.folder, patch, baseTree);
+  assert.equal(read(repository, 'a.txt'), text('above', 'one', 'two', 'THREE', 'uncommitted'));
+});
+
 test('a conflict names the file and touches nothing, not even the files that would have applied', async (t) => {
   const repository = testRepository(t);
   repository.write('a.txt', text(...body));
@@ -102,4 +130,24 @@ test('deletions, renames and modes are applied', async (t) => {
   const applied = await applyPatch(repository.folder, patch, baseTree);
   assert.deepEqual([...applied.files].sort(), ['gone.txt', 'new.txt', 'old.txt', 'run.sh']);
   assert.match(repository.git('status', '--porcelain'), /D gone\.txt/);
+});
+
+test('what must happen before the files are touched happens only for a clean merge, and can stop it', async (t) => {
+  const repository = testRepository(t);
+  repository.write('a.txt', text(...body));
+  repository.commit('first');
+  const { patch, baseTree } = patchOf(repository, () =>
+    repository.write('a.txt', text('theirs', ...body.slice(1))),
+  );
+  let asked = 0;
+  const ask = () => {
+    asked += 1;
+    return Promise.reject(new Error('refused'));
+  };
+  await assert.rejects(applyPatch(repository.folder, patch, baseTree, ask), /refused/);
+  assert.equal(asked, 1);
+  assert.equal(read(repository, 'a.txt'), text(...body));
+  repository.write('a.txt', text('mine', ...body.slice(1)));
+  await assert.rejects(applyPatch(repository.folder, patch, baseTree, ask), { code: 'diff_conflict' });
+  assert.equal(asked, 1);
 });

@@ -1,4 +1,5 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { baseObjects } from './base-store.ts';
 import { git, gitText } from './git.ts';
 import { withScratch, writeWorkingTree } from './scratch.ts';
 
@@ -12,36 +13,50 @@ export interface Applied {
  * Index, branches and commits stay as they are. The merge happens among trees in a scratch folder; only a clean result
  * reaches the files.
  * @param baseTree tree that the patch was made against
+ * @param beforeWriting runs when the merge is clean and nothing is touched yet; what it throws stops the whole
  * @throws CodedError `diff_conflict` with the paths, `repository_broken`
  */
-export async function applyPatch(folder: string, patch: Uint8Array, baseTree: string): Promise<Applied> {
-  if (patch.length === 0) return { files: [] };
+export async function applyPatch(
+  folder: string,
+  patch: Uint8Array,
+  baseTree: string,
+  beforeWriting: () => Promise<void> = () => Promise.resolve(),
+): Promise<Applied> {
+  if (patch.length === 0) {
+    await beforeWriting();
+    return { files: [] };
+  }
   return withScratch(folder, async (scratch) => {
     const now = await writeWorkingTree(folder, scratch);
-    const known =
-      (await git(folder, ['cat-file', '-e', `${baseTree}^{tree}`], { env: scratch.env })).exitCode === 0;
+    const env = withBase(scratch.env, baseTree);
+    const known = (await git(folder, ['cat-file', '-e', `${baseTree}^{tree}`], { env })).exitCode === 0;
     const result = known
-      ? await mergeTrees(folder, patch, baseTree, now, scratch.env)
-      : await applyOnto(folder, patch, now, scratch.env);
+      ? await mergeTrees(folder, patch, baseTree, now, env)
+      : await applyOnto(folder, patch, now, env);
     const change = await git(folder, ['diff', '--binary', '--full-index', '--no-renames', now, result], {
-      env: scratch.env,
+      env,
     });
+    await beforeWriting();
     if (change.stdout.length === 0) return { files: [] };
-    const plain = { GIT_OBJECT_DIRECTORY: scratch.env.GIT_OBJECT_DIRECTORY ?? '', ...scratch.env };
-    const applied = await git(folder, ['apply', '--whitespace=nowarn', '-'], {
-      env: plain,
-      stdin: change.stdout,
-    });
+    const applied = await git(folder, ['apply', '--whitespace=nowarn', '-'], { env, stdin: change.stdout });
     if (applied.exitCode !== 0)
       throw new CodedError('diff_conflict', `The diff does not apply to ${folder}: ${applied.stderr.trim()}`);
     const names = await gitText(folder, ['diff', '--name-only', '-z', '--no-renames', now, result], {
-      env: scratch.env,
+      env,
     });
     return { files: names.split('\0').filter((name) => name !== '') };
   });
 }
 
 type Environment = Readonly<Record<string, string>>;
+
+/** Reads the objects of an uncommitted base as well, which the repository itself does not have. */
+function withBase(env: Environment, baseTree: string): Environment {
+  const kept = baseObjects(baseTree);
+  if (kept === undefined) return env;
+  const theirs = env['GIT_ALTERNATE_OBJECT_DIRECTORIES'] ?? '';
+  return { ...env, GIT_ALTERNATE_OBJECT_DIRECTORIES: `${theirs}:${JSON.stringify(kept)}` };
+}
 
 /** The patch's result on its own base, as a tree. */
 async function applyOnto(folder: string, patch: Uint8Array, tree: string, env: Environment): Promise<string> {
@@ -99,7 +114,7 @@ function conflict(folder: string, paths: readonly string[], detail: string): Cod
   const where = paths.length > 0 ? paths.join(', ') : detail.trim();
   return new CodedError(
     'diff_conflict',
-    `The diff does not apply to ${folder} any more: ${where} changed since. Nothing was touched. Put your changes aside (git stash), apply, and bring them back.`,
+    `The diff does not apply to ${folder} any more: ${where} changed since. Nothing was touched. Take your later edits of it back and apply again, or merge by hand what "lemniscate diff" shows.`,
     { paths },
   );
 }

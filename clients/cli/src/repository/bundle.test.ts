@@ -2,13 +2,18 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { execFileSync } from 'node:child_process';
 import { withBundle } from './bundle.ts';
 import type { Bundle } from './bundle.ts';
 import { inspectRepository } from './inspect.ts';
 import { testRepository } from './testing.ts';
+
+// Uncommitted states are kept in the cache: not in that of whoever runs the tests.
+const cache = mkdtempSync(join(tmpdir(), 'lemniscate-cache-'));
+process.env['XDG_CACHE_HOME'] = cache;
+after(() => rmSync(cache, { recursive: true, force: true }));
 
 /** Unpacks a bundle elsewhere and checks its commit out. */
 async function unpack(

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { keepBase } from './base-store.ts';
 import { git, gitText } from './git.ts';
 import type { LocalRepository } from './inspect.ts';
 import { withScratch, writeWorkingTree } from './scratch.ts';
@@ -48,6 +49,7 @@ export async function withBundle<Result>(
     const tree = await writeWorkingTree(folder, scratch);
     const headTree = head === null ? null : await gitText(folder, ['rev-parse', `${head}^{tree}`]);
     const dirty = tree !== headTree;
+    if (dirty) await keepBase(scratch, tree);
     const withHistory =
       head !== null && !repository.shallow && (await historyBytes(folder)) <= maxHistoryBytes;
     const env = { ...scratch.env, GIT_AUTHOR_DATE: fixedDate, GIT_COMMITTER_DATE: fixedDate };

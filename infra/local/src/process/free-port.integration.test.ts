@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { freePort, portIsFree, requirePort } from './free-port.ts';
+import { freePort, requirePort } from './free-port.ts';
 
 async function takenPort(test: TestContext): Promise<number> {
   const server = createServer();
@@ -22,8 +22,19 @@ test('a set port that is taken is an error that names port and variable', async 
 
 test('a preferred port that is taken gives way to a free one', async (t) => {
   const taken = await takenPort(t);
-  const port = await freePort(taken);
-  assert.notEqual(port, taken);
-  assert.equal(await portIsFree(port), true);
-  assert.equal(await freePort(port), port);
+  const other = await freePort(taken);
+  t.after(other.release);
+  assert.notEqual(other.port, taken);
+});
+
+test('a port is claimed before anything listens on it, and free again when it is let go of', async (t) => {
+  const first = await freePort();
+  const second = await freePort(first.port);
+  t.after(second.release);
+  assert.notEqual(second.port, first.port);
+  await assert.rejects(requirePort(first.port, 'LEMNISCATE_PORT'), { code: 'port_in_use' });
+  first.release();
+  const third = await freePort(first.port);
+  t.after(third.release);
+  assert.equal(third.port, first.port);
 });

@@ -7,7 +7,6 @@ import { readLocalConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
 import { programs, requirePrograms } from '../packages.ts';
 import { openPortBook } from '../port-book.ts';
-import { openRootFolder } from '../passable-folder.ts';
 import { projectRoot } from '../project-root.ts';
 import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
@@ -30,7 +29,6 @@ export async function bringUpTestParts(
   const { setpriv, redis, bubblewrap, git, zstd, tar } = programs;
   requirePrograms([setpriv, redis, bubblewrap, git, zstd, tar], say);
   if (files.some(needsRsyslog)) bringUpRsyslog(say);
-  openRootFolder(say);
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
   unwinding.add(() => rmSync(folder, { recursive: true, force: true }));
   const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);

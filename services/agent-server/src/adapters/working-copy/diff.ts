@@ -1,38 +1,39 @@
-import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { promisify } from 'node:util';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { WorkingCopyDiff } from '../../application/ports/working-copies.ts';
 import type { Checkout } from './checkout.ts';
+import { createDiffSplitter } from './diff-output.ts';
 import { parseDiffSummary } from './diff-parse.ts';
 import type { Mirror } from './mirror-cache.ts';
 import type { ThrowawayGit } from './throwaway-git.ts';
 
-const execute = promisify(execFile);
-
 /** Options of every diff that we show or apply: nothing of the repository's configuration takes part. */
-const diffOptions = [
-  '--cached',
-  '--no-ext-diff',
-  '--no-textconv',
-  '--no-color',
-  '-M',
-  '--src-prefix=a/',
-  '--dst-prefix=b/',
-];
+const diffOptions = '--cached --no-ext-diff --no-textconv --no-color -M --src-prefix=a/ --dst-prefix=b/';
 
 /** A patch past this is refused: a person could not review it, and no browser or terminal would show it. */
 const maxPatchBytes = 512 * 1024 * 1024;
 
 /**
- * Makes the diff of a workspace whose processes are gone. The index starts from the checkout's, the new objects go to
- * a git directory of this session alone, the workspace is read-only, and all of it happens in throwaway sandboxes,
- * because the files are hostile to the git that reads them.
+ * Index, list of changes and patch in one run: a second sandbox would cost as much as the diff of a small repository.
+ * The index starts from the checkout's; git writes into this session's folder alone. `add` ends with 1 when it could
+ * not take every file; what it says then is told, and the diff goes on without them.
+ */
+const script = `mkdir /git/objects || exit
+cp -p /checkout/git/index /git/index || exit
+git add -A --ignore-errors -- . 2>/tmp/unreadable; added=$?
+test $added -eq 0 || { head -c 2000 /tmp/unreadable >&2; test $added -eq 1 || exit $added; }
+git diff ${diffOptions} --raw --numstat -z "$BASE" >/tmp/changes || exit
+wc -c </tmp/changes
+cat /tmp/changes
+exec git diff ${diffOptions} --binary --full-index "$BASE"`;
+
+/**
+ * Makes the diff of a workspace whose processes are gone. The workspace is read-only and all of it happens in a
+ * throwaway sandbox, because the files are hostile to the git that reads them.
  */
 export async function makeDiff(
   git: ThrowawayGit,
@@ -45,74 +46,54 @@ export async function makeDiff(
     timeoutMs: number;
   },
 ): Promise<WorkingCopyDiff> {
-  const gitDir = join(input.spool, 'git');
-  await mkdir(input.spool, { recursive: true });
+  const ownDir = join(input.spool, 'git');
+  await mkdir(ownDir, { recursive: true });
   await chmod(input.spool, 0o755);
-  await execute('cp', ['-a', '--', input.checkout.gitDir, gitDir]);
-  if (process.getuid?.() === 0) await chown(gitDir, input.user.uid, input.user.gid);
-  const common = {
+  if (process.getuid?.() === 0) await chown(ownDir, input.user.uid, input.user.gid);
+  const patchFile = join(input.spool, 'patch');
+  const { baseCommit, baseTree } = input.checkout;
+  const splitter = createDiffSplitter();
+  const stdout = new PassThrough();
+  const written = pipeline(stdout, splitter.stream, createWriteStream(patchFile, { mode: 0o600 }));
+  const ran = git({
+    argv: ['/bin/sh', '-c', script],
     cwd: '/workspace',
     mounts: [
       { source: input.mirror.gitDir, target: '/mirror/git', readOnly: true },
-      { source: gitDir, target: '/git', readOnly: false },
+      { source: input.checkout.gitDir, target: '/checkout/git', readOnly: true },
+      { source: ownDir, target: '/git', readOnly: false },
       { source: input.workspace, target: '/workspace', readOnly: true },
     ],
-    variables: { GIT_DIR: '/git', GIT_WORK_TREE: '/workspace' },
+    variables: {
+      GIT_DIR: '/checkout/git',
+      GIT_WORK_TREE: '/workspace',
+      GIT_INDEX_FILE: '/git/index',
+      GIT_OBJECT_DIRECTORY: '/git/objects',
+      GIT_ALTERNATE_OBJECT_DIRECTORIES: '/mirror/git/objects',
+      BASE: baseTree,
+    },
     user: input.user,
     timeoutMs: input.timeoutMs,
-  };
-  const tree = input.checkout.baseTree;
-  const script = `git add -A --ignore-errors -- . 2>/tmp/unreadable; added=$?
-test $added -eq 0 || { head -c 2000 /tmp/unreadable >&2; test $added -eq 1 || exit $added; }
-exec git diff ${diffOptions.join(' ')} --raw --numstat -z ${tree}`;
-  const listed = await git({
-    ...common,
-    argv: ['/bin/sh', '-c', script],
-    maxOutputBytes: 64 * 1024 * 1024,
-  });
-  if (listed.exitCode !== 0 || listed.truncated)
-    throw unreadable(listed.timedOut, listed.stderr, input.timeoutMs);
-  const files = parseDiffSummary(listed.stdout);
-
-  const patchFile = join(input.spool, 'patch');
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const stdout = new PassThrough();
-  const written = pipeline(
     stdout,
-    async function* measure(source) {
-      for await (const chunk of source as AsyncIterable<Buffer>) {
-        hash.update(chunk);
-        bytes += chunk.length;
-        yield chunk;
-      }
-    },
-    createWriteStream(patchFile, { mode: 0o600 }),
-  );
-  const [patched] = await Promise.all([
-    git({
-      ...common,
-      argv: ['git', 'diff', ...diffOptions, '--binary', '--full-index', tree],
-      stdout,
-      maxOutputBytes: maxPatchBytes,
-    }).finally(() => stdout.end()),
-    written,
-  ]);
-  if (patched.exitCode !== 0 || patched.truncated)
-    throw unreadable(patched.timedOut, patched.stderr, input.timeoutMs);
+    maxOutputBytes: maxPatchBytes,
+  }).finally(() => stdout.end());
+  const [run] = await Promise.all([ran, written]);
+  if (run.exitCode !== 0 || run.truncated) throw unreadable(run.timedOut, run.stderr, input.timeoutMs);
+  const { changes, sha256, bytes } = splitter.result();
+  const files = parseDiffSummary(changes);
   const sum = (of: 'insertions' | 'deletions') => files.reduce((total, file) => total + (file[of] ?? 0), 0);
   return {
     summary: {
-      sha256: hash.digest('hex'),
+      sha256,
       bytes,
-      baseCommit: input.checkout.baseCommit,
-      baseTree: tree,
+      baseCommit,
+      baseTree,
       files,
       insertions: sum('insertions'),
       deletions: sum('deletions'),
     },
     patchFile,
-    notices: listed.stderr.trim() === '' ? [] : [`git could not take every file: ${listed.stderr.trim()}`],
+    notices: run.stderr.trim() === '' ? [] : [`git could not take every file: ${run.stderr.trim()}`],
   };
 }
 

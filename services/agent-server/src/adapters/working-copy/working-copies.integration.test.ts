@@ -40,6 +40,7 @@ before(() => {
     allowLocalPaths: true,
     maxRepositoryBytes: 64 * 1024 * 1024,
     maxMirrors: 2,
+    onSpareFailure: (error) => assert.fail(String(error)),
   });
 });
 
@@ -291,6 +292,7 @@ test('what is no repository, has no commit, or may not be read is named', async 
     allowLocalPaths: false,
     maxRepositoryBytes: 1,
     maxMirrors: 1,
+    onSpareFailure: (error) => assert.fail(String(error)),
   });
   const request = {
     projectId: 'p',

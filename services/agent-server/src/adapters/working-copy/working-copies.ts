@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
 import type { LayRequest, WorkingCopies, WorkingCopy } from '../../application/ports/working-copies.ts';
 import { ensureCheckout } from './checkout.ts';
@@ -14,9 +12,8 @@ import { createHostGit } from './host-git.ts';
 import { importBundle } from './import-bundle.ts';
 import { createMirrorCache, mirrorKey } from './mirror-cache.ts';
 import type { Mirror } from './mirror-cache.ts';
+import { createSpareCopies, removeSpareDrafts } from './spare-copies.ts';
 import { createThrowawayGit } from './throwaway-git.ts';
-
-const execute = promisify(execFile);
 
 export interface WorkingCopyOptions {
   /** Holds `mirrors/` (kept over restarts) and `sessions/` (not). */
@@ -25,6 +22,8 @@ export interface WorkingCopyOptions {
   readonly allowLocalPaths: boolean;
   readonly maxRepositoryBytes: number;
   readonly maxMirrors: number;
+  /** Told when a copy could not be put aside; the next session then copies for itself. */
+  readonly onSpareFailure: (error: unknown) => void;
 }
 
 /** Working copies from a mirror cache: one checkout a commit, one copy of it a session. */
@@ -33,6 +32,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
   const sessions = join(options.stateFolder, 'sessions');
   const configFile = join(options.stateFolder, 'git.config');
   const hostGit = createHostGit(configFile);
+  const spares = createSpareCopies(options.onSpareFailure);
   const throwawayGit = createThrowawayGit(options.driver, configFile);
   let prepared: Promise<void> | undefined;
 
@@ -77,6 +77,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
     release: () => void,
   ): WorkingCopy => {
     const spool = join(sessions, randomUUID());
+    let discarded = false;
     const submodules = checkout.submodules.slice(0, 20).join(', ');
     return {
       baseCommit: checkout.baseCommit,
@@ -92,7 +93,8 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
           timeoutMs: request.deadlineMs,
         }),
       async discard() {
-        release();
+        if (!discarded) void spares.prepare(checkout.tree).finally(release);
+        discarded = true;
         await rm(spool, { recursive: true, force: true });
       },
     };
@@ -105,10 +107,9 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
       try {
         const { mirror, checkout } = await bring(request);
         request.signal.throwIfAborted();
-        // No process of the sandbox has run, so nothing can swap a path under this copy; cp -a follows no link.
-        await execute('cp', ['-a', '--reflink=auto', '--', `${checkout.tree}/.`, request.folder], {
+        await spares.lay(checkout.tree, request.folder, {
           signal: request.signal,
-          timeout: request.deadlineMs,
+          timeoutMs: request.deadlineMs,
         });
         return workingCopy(request, mirror, checkout, release);
       } catch (error) {
@@ -120,6 +121,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
       await rm(sessions, { recursive: true, force: true });
       await mkdir(sessions, { recursive: true });
       await mirrors.recover();
+      await removeSpareDrafts(join(options.stateFolder, 'mirrors'));
     },
   };
 }

@@ -126,16 +126,22 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
         workers.push(worker);
       }
     },
-    close: (timeoutMs) => (closing ??= closeAll([...queues.values()], workers, timeoutMs)),
+    close: (timeoutMs) => (closing ??= closeAll(options.redis, [...queues.values()], workers, timeoutMs)),
   };
 }
 
+/**
+ * A worker that is closed in peace waits for its jobs and for its blocking read. While Redis is away that read never
+ * returns and a second, forced close is not heard, so it has to be known beforehand.
+ */
 async function closeAll(
+  redis: Redis,
   queues: readonly Queue<JobData>[],
   workers: readonly Worker<JobData>[],
   timeoutMs: number,
 ): Promise<void> {
-  await within(Promise.all(workers.map((worker) => worker.close())), timeoutMs);
+  const isAway = redis.status !== 'ready' || !(await within(redis.ping(), 500));
+  await within(Promise.all(workers.map((worker) => worker.close(isAway))), timeoutMs);
   await within(Promise.all(queues.map((queue) => queue.close())), 2_000);
 }
 
@@ -157,14 +163,13 @@ async function run(job: Job<JobData>, token: string | undefined, place: PlaceJob
   throw new DelayedError();
 }
 
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([
-    work.then(
-      () => undefined,
-      () => undefined,
-    ),
-    late,
-  ]).finally(() => clearTimeout(timer));
+/** @returns whether the work was done, and well, in time */
+async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), ms);
+  const done = work.then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([done, late]).finally(() => clearTimeout(timer));
 }

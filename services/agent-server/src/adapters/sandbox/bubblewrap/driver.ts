@@ -10,15 +10,13 @@ import { listSandboxFolders, sandboxFolder } from '../folders.ts';
 import { checkName } from '../sandbox-id.ts';
 import { bootSandbox } from './boot.ts';
 import { loadMark, removeRemains } from './leftover.ts';
+import { killOrphanedLaunches } from './orphans.ts';
 import { runInThrowaway } from './throwaway.ts';
 import { prepareWorkplace } from './workplace.ts';
 import type { Workplace } from './workplace.ts';
 
 export interface BubblewrapOptions {
-  /**
-   * Holds everything of this driver. With root's rights every folder on the way to it must be passable for other
-   * accounts (o+x), because bwrap itself is started unprivileged.
-   */
+  /** Holds everything of this driver. It may lie in a folder that only its owner can pass through. */
   readonly stateFolder: string;
   /** Tells this server's sandboxes from those of another on the same machine. */
   readonly serverId: string;
@@ -87,6 +85,7 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
     },
     async recover() {
       const place = await workplace();
+      killOrphanedLaunches(place.seccompFile);
       const ids = (await existing(place)).filter((id) => !live.has(id));
       for (const id of ids) {
         const folder = sandboxFolder(place.sandboxes, id);

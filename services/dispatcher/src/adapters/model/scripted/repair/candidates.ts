@@ -1,3 +1,4 @@
+import type { AnyNode } from 'acorn';
 import { fullAncestor } from 'acorn-walk';
 import { evidenceWeights, readEvidence } from './evidence.ts';
 import type { Evidence } from './evidence.ts';
@@ -73,15 +74,31 @@ function gainOf(mutation: Mutation, evidence: Evidence): number {
   return Math.max(0, ...seen.map((kind) => evidenceWeights[kind]));
 }
 
+// A guard that throws cannot have made a wrong value.
+const guardCost = 2;
+
+function guards(ancestors: readonly AnyNode[]): boolean {
+  return ancestors.some((node, index) => {
+    if (node.type !== 'IfStatement' || node.test !== ancestors[index + 1]) return false;
+    const { consequent } = node;
+    const only = consequent.type === 'BlockStatement' ? consequent.body.at(-1) : consequent;
+    return only?.type === 'ThrowStatement';
+  });
+}
+
 function mutationsOf(
   source: SourceFile,
   shared: Pick<MutationSite, 'evidence' | 'propertyNames' | 'testNumbers'>,
 ): { readonly mutation: Mutation; readonly what: string }[] {
   const found: { mutation: Mutation; what: string }[] = [];
+  const { kinds } = shared.evidence;
+  const aboutThrowing = kinds.has('thrown') || kinds.has('not_thrown');
   fullAncestor(source.program, (node, _state, ancestors) => {
     const site = { node, ancestors, text: source.text, ...shared };
+    const extra = !aboutThrowing && guards(ancestors) ? guardCost : 0;
     for (const [what, propose] of Object.entries(mutationClasses)) {
-      for (const mutation of propose(site)) found.push({ mutation, what });
+      for (const mutation of propose(site))
+        found.push({ mutation: { ...mutation, cost: mutation.cost + extra }, what });
     }
   });
   return found;

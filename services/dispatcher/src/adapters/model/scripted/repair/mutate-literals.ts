@@ -1,5 +1,5 @@
 import type { AnyNode } from 'acorn';
-import { parentOf, replaceNode, textOf } from './mutation.ts';
+import { isArithmetic, parentOf, replaceNode, textOf } from './mutation.ts';
 import type { Mutation, MutationClass, MutationSite } from './mutation.ts';
 
 /** `true` ↔ `false`. */
@@ -28,6 +28,21 @@ function derivedNumbers(value: number, site: MutationSite): number[] {
   });
 }
 
+// The lengths that calendars and clocks are made of, and the scales between units.
+const unitLengths = new Set([7, 10, 12, 24, 60, 100, 365, 1000, 3600]);
+
+/**
+ * How much likelier than a number anywhere a number is wrong where this one stands: one that is compared for equality,
+ * or an entry of a table, is somebody's decision; 60 in `24 * 60 * 60` is not.
+ */
+function suspicion(value: number, parent: AnyNode | undefined): number {
+  if (parent?.type === 'BinaryExpression') {
+    if (['===', '!==', '==', '!='].includes(parent.operator)) return 0.75;
+    return isArithmetic(parent) && unitLengths.has(value) ? -1.5 : 0;
+  }
+  return parent?.type === 'Property' ? 2 : 0;
+}
+
 /** A wrong constant: one off, or what the ratio or the difference of expected and actual suggests. */
 export const wrongNumber: MutationClass = (site) => {
   const { node } = site;
@@ -49,10 +64,15 @@ export const wrongNumber: MutationClass = (site) => {
       cost: 2.25,
     })),
   ];
+  const suspected = suspicion(value, parentOf(site));
+  // What the result suggests says nothing about a table's entry, which is far from the result.
+  const derived = new Set(derivedNumbers(value, site).map(tidy));
   const best = new Map<number, number>();
   for (const { proposal, cost: plainCost } of proposals) {
     const cost =
-      plainCost - (value > 1 && site.testNumbers.has(proposal) && !site.testNumbers.has(value) ? 0.75 : 0);
+      plainCost -
+      (derived.has(proposal) ? Math.min(suspected, 0) : suspected) -
+      (value > 1 && site.testNumbers.has(proposal) && !site.testNumbers.has(value) ? 0.75 : 0);
     if (proposal !== value && isPlain(proposal) && !best.has(proposal)) best.set(proposal, cost);
   }
   return [...best].map(([proposal, cost]) =>

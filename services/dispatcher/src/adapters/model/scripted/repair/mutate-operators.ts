@@ -1,6 +1,6 @@
 import type { AnyNode } from 'acorn';
 import type { EvidenceKind } from './evidence.ts';
-import { replaceNode, swapNodes, textOf } from './mutation.ts';
+import { isArithmetic, replaceNode, swapNodes, textOf } from './mutation.ts';
 import type { Mutation, MutationClass, MutationSite } from './mutation.ts';
 import { alternativesOf, anyKind, assignmentSwaps, operatorSwaps } from './swap-table.ts';
 import type { SwapGroup } from './swap-table.ts';
@@ -32,7 +32,9 @@ export const wrongOperator: MutationClass = (site) => {
   const { node } = site;
   if (node.type === 'AssignmentExpression') return swapOperator(site, node, assignmentSwaps);
   if (node.type !== 'BinaryExpression' && node.type !== 'LogicalExpression') return [];
-  return swapOperator(site, node, operatorSwaps);
+  const swaps = swapOperator(site, node, operatorSwaps);
+  // Nobody errs in `24 * 60 * 60`; what is done with the result comes first.
+  return isArithmetic(node) ? swaps.map((swap) => ({ ...swap, cost: swap.cost + 1.5 })) : swaps;
 };
 
 /** `a - b` → `b - a`; in a comparator this turns the order round. */

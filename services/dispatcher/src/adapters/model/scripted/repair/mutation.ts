@@ -63,3 +63,13 @@ export function swapNodes(
     likes,
   };
 }
+
+/** A calculation with nothing but numbers, such as `24 * 60 * 60`. */
+export function isArithmetic(node: AnyNode): boolean {
+  return (
+    node.type === 'BinaryExpression' &&
+    [node.left, node.right].every(
+      (side) => (side.type === 'Literal' && typeof side.value === 'number') || isArithmetic(side),
+    )
+  );
+}

@@ -4,6 +4,7 @@ import {
   missingMinus,
   monthFromZero,
   missingOffset,
+  missingReturn,
   swappedArguments,
   wrongBound,
   wrongMethod,
@@ -41,5 +42,6 @@ export const mutationClasses: Readonly<Record<string, MutationClass>> = {
   'missing minus': missingMinus,
   'wrong property': wrongProperty,
   'wrong variable': wrongVariable,
+  'missing return': missingReturn,
   'missing or extra call': missingCall,
 };
