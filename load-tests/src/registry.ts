@@ -1,7 +1,13 @@
+import { auditBenchmark } from './audit/audit-benchmark.ts';
 import type { Benchmark } from './benchmark.ts';
 import { judgeBenchmark } from './judge/judge-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
 import { startBenchmark } from './start/start-benchmark.ts';
 
 /** Every benchmark, one line each; `npm run bench` without a name runs them in this order. */
-export const benchmarks: readonly Benchmark[] = [startBenchmark, sessionBenchmark, judgeBenchmark];
+export const benchmarks: readonly Benchmark[] = [
+  startBenchmark,
+  sessionBenchmark,
+  judgeBenchmark,
+  auditBenchmark,
+];

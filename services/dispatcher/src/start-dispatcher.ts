@@ -10,6 +10,7 @@ import { createLocalLogin, nobody } from './adapters/local-login.ts';
 import { createModels } from './adapters/model/create-models.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
 import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
+import { createAuditProofs } from './adapters/postgres/audit-proofs.ts';
 import { createAuditReader } from './adapters/postgres/audit-reader.ts';
 import { createDatabase } from './adapters/postgres/database.ts';
 import type { PostgresDatabase } from './adapters/postgres/database.ts';
@@ -143,6 +144,7 @@ async function build(
     probe: servers.probe,
     auditReader: createAuditReader(database),
     openAnswers: createOpenAnswers(),
+    auditProofs: createAuditProofs(database),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
     rebuildLedger: () => rebuildLedger({ database, reservations: delivery.reservations }),

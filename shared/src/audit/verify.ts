@@ -33,6 +33,8 @@ export const chainFaults = {
   root_differs: 'the entries do not have the root that was signed',
   log_cut: 'the log has fewer entries than were signed',
   epoch_unexplained: 'a new epoch begins without an entry that says which restore began it',
+  not_included: 'the proof that it is in the signed log does not hold',
+  inconsistent: 'the proof that the log has only grown since the anchor does not hold',
   rotation_refused: 'the keys of the log did not sign this hand-over',
 } as const;
 export type ChainFaultKind = keyof typeof chainFaults;
@@ -64,6 +66,8 @@ export interface ChainVerifier {
   finish(expected?: ExpectedEnd): ChainFault | null;
   /** Entries found whole so far. */
   count(): number;
+  /** Digest of the last whole entry; no bytes before the first. */
+  digest(): Uint8Array;
   closed(): boolean;
 }
 
@@ -111,7 +115,7 @@ export function createChainVerifier(
     return end.closed === true && !closed ? stop(seq, 'missing_close') : null;
   };
 
-  return { push, finish, count: () => seq, closed: () => closed };
+  return { push, finish, count: () => seq, digest: () => digest, closed: () => closed };
 }
 
 function checkPlace(

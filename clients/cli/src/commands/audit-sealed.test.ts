@@ -8,8 +8,11 @@ import type { TestContext } from 'node:test';
 import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
 import { toCheckpointLine } from '@lemniscate/shared/audit/checkpoint-line.ts';
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
+import { consistencyRanges, inclusionRanges } from '@lemniscate/shared/audit/merkle-proof.ts';
+import type { LeafRange } from '@lemniscate/shared/audit/merkle-proof.ts';
 import { sinkLineSchema, toSinkLine } from '@lemniscate/shared/audit/sink-line.ts';
 import { checkpointOf, makeKey, signCheckpoint, treeOf } from '@lemniscate/shared/audit/testing/seal.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { Command } from 'commander';
 import { registerAuditVerify } from './audit-verify.ts';
 import type { AuditVerification } from './audit-verify.ts';
@@ -90,4 +93,77 @@ test('a rebuilt, cut or set back export is found', async (t) => {
     'log_cut',
   );
   assert.equal((await verify(t, lines, checkpoints.toSpliced(1, 1))).fault, 'checkpoint_gap');
+});
+
+/** The API of a fleet with these entries and checkpoints; `proofs` may come from another log. */
+function fleet(entries: readonly string[], signed: readonly string[], proofs: readonly string[] = entries) {
+  const log = parsed(entries);
+  const roots = (ranges: readonly LeafRange[]): string[] =>
+    ranges.map(({ start, end }) => {
+      const { root } = treeOf(parsed(proofs).slice(start, end));
+      return Buffer.from(root).toString('hex');
+    });
+  return (path: string): unknown => {
+    const { pathname, searchParams: asked } = new URL(path, 'http://fleet');
+    const number = (name: string): number => Number(asked.get(name));
+    if (pathname === '/v1/audit/checkpoints') {
+      const all = signed.map((line) => JSON.parse(line) as { number: number });
+      const checkpoints = all.filter((one) => one.number > number('after')).slice(0, 1);
+      return { checkpoints, nextAfter: null, last: all.at(-1)?.number ?? null };
+    }
+    if (pathname === '/v1/audit/proofs/consistency')
+      return { path: roots(consistencyRanges(number('from'), number('to'))) };
+    if (pathname === '/v1/audit/proofs/inclusion') {
+      const index = log.findIndex(({ chain, seq }) => chain === asked.get('chain') && seq === number('seq'));
+      return { index, path: roots(inclusionRanges(index, number('size'))) };
+    }
+    const chain = decodeURIComponent(pathname.split('/')[4] ?? '');
+    const own = log.filter((line) => line.chain === chain);
+    const last = own.at(-1);
+    if (last === undefined) throw new CodedError('not_found', `There is no audit chain ${chain}.`);
+    return { entries: own, nextAfter: null, head: { seq: last.seq, digest: last.digest, closed: true } };
+  };
+}
+
+async function prove(t: TestContext, answer: (path: string) => unknown, anchor?: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'audit-proofs-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const from = join(folder, 'anchor');
+  if (anchor !== undefined) await writeFile(from, anchor);
+  const stdout = new PassThrough();
+  const program = new Command().exitOverride();
+  registerAuditVerify(program, {
+    stdout,
+    setExitCode: () => undefined,
+    fetchJson: async (path, schema) => schema.parse(answer(path)),
+  });
+  const more = anchor === undefined ? [] : ['--from', from];
+  await program.parseAsync(
+    ['audit', 'verify', '--json', '--session', 's_1', '--key', pair.key.text, ...more],
+    { from: 'user' },
+  );
+  const result = JSON.parse(String(stdout.read())) as AuditVerification;
+  return { fault: result.faults[0]?.fault ?? null, covered: result.sealed?.covered };
+}
+
+test('over the API: a session’s last entry is proved to be in the signed log, and the log to have only grown', async (t) => {
+  assert.deepEqual(await prove(t, fleet(lines, checkpoints)), { fault: null, covered: 9 });
+  assert.deepEqual(await prove(t, fleet(lines, checkpoints), checkpoints[1]), { fault: null, covered: 9 });
+});
+
+test('over the API: forged proofs, a rebuilt session, a log set back and a foreign signature are found', async (t) => {
+  const rebuilt = linesOf('1', 'x', '3');
+  // the database was rebuilt; the checkpoints are those that were signed before
+  assert.equal((await prove(t, fleet(rebuilt, checkpoints))).fault, 'not_included');
+  assert.equal((await prove(t, fleet(rebuilt, checkpoints, lines))).fault, 'not_included');
+  assert.equal((await prove(t, fleet(lines, checkpoints, rebuilt))).fault, 'not_included');
+  assert.equal((await prove(t, fleet(lines, checkpoints, linesOf('x', '2', '3')))).fault, 'not_included');
+  assert.equal(
+    (await prove(t, fleet(lines, checkpoints, linesOf('1', '2', 'x')), checkpoints[1])).fault,
+    'inconsistent',
+  );
+  assert.equal((await prove(t, fleet(lines, checkpoints.slice(0, 2)), checkpoints[2])).fault, 'log_cut');
+  const foreign = checkpointOf(parsed(rebuilt), 9, 2);
+  const line = toCheckpointLine({ ...foreign, note: signCheckpoint(foreign, makeKey()), frontier: [] });
+  assert.equal((await prove(t, fleet(rebuilt, [line]))).fault, 'checkpoint_forged');
 });

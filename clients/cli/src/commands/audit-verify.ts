@@ -10,6 +10,8 @@ import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts
 import { createSealVerifier } from '@lemniscate/shared/audit/verify-seal.ts';
 import { describeSeal, readAnchor, readLogKey, readNotes } from './audit-checkpoints.ts';
 import type { SealResult } from './audit-checkpoints.ts';
+import { proveOnline } from './audit-proofs.ts';
+import type { ProvedEntry } from './audit-proofs.ts';
 import { createLogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
 import type { ChainEnd, LogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -61,6 +63,8 @@ Exit code 0: whole. 1: broken, with the first broken entry of each chain.
                                                  and the signed checkpoints beside it (audit.ndjson.checkpoints)
   … --from ANCHOR                                and held against a checkpoint from elsewhere (a SIEM, Object Lock); a line
                                                  of a .checkpoints file has what it takes to walk only what is behind it
+  lemniscate audit verify --session s_… --key KEY
+                                                 and the proof that its last entry is in the signed log
   lemniscate audit verify --anchor audit.ndjson  every chain, held against what the file already has: finds a log
                                                  that was rebuilt, set back, or lost whole sessions
 `;
@@ -75,7 +79,7 @@ export function registerAuditVerify(program: Command, io: AuditVerifyIo): void {
     .option('--session <id>', 'only this session’s chain')
     .option('--file <path>', 'a file that the exporter wrote, instead of the API')
     .option('--anchor <path>', 'a file that the exporter wrote, to hold the API’s log against')
-    .option('--key <key>', 'the log’s public key, or a file with it; needs --file')
+    .option('--key <key>', 'the log’s public key, or a file with it; with --file or --session')
     .option('--checkpoints <path>', 'the signed checkpoints; default: FILE.checkpoints')
     .option('--from <path>', 'a checkpoint from outside, to hold the file against and to start from')
     .option('--json', 'one JSON object')
@@ -100,21 +104,43 @@ async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVe
     );
   if (options.file !== undefined && options.key !== undefined) return verifySealed(options.file, options);
   if (options.file !== undefined) return (await walkFile(options.file)).result;
-  if (options.key !== undefined)
-    throw new CodedError('request_invalid', '--key works on an export; give it with --file.');
   const anchors = options.anchor === undefined ? null : await walkFile(options.anchor);
   // an anchor that is broken itself proves nothing
   if (anchors !== null && !anchors.result.verified) return anchors.result;
   const ends = anchors?.ends ?? new Map<string, ChainEnd>();
+  if (options.key !== undefined && options.session === undefined)
+    throw new CodedError(
+      'request_invalid',
+      'Give --key with --file for the whole log, or with --session for one.',
+    );
   if (options.session === undefined) return walkAll(io, ends);
   const chain = sessionChain(options.session);
-  return gather([await walkChain(io, chain, ends.get(chain))]);
+  const walked = await walkChain(io, chain, ends.get(chain));
+  const result = gather([walked]);
+  const entry = { chain, seq: walked.entries, digest: walked.digest };
+  return options.key === undefined || !result.verified ? result : proveSession(io, entry, result, options);
+}
+
+/** The session's last entry is in the signed log, and that log begins with the one that an anchor stands for. */
+async function proveSession(
+  io: AuditVerifyIo,
+  entry: ProvedEntry,
+  result: AuditVerification,
+  options: Options,
+): Promise<AuditVerification> {
+  const key = await readLogKey(options.key ?? '');
+  const anchor = options.from === undefined ? null : (await readAnchor(options.from)).note;
+  const { fault, covered } = await proveOnline(io, key, entry, anchor);
+  const sealed = { covered, checkpoints: 1, restores: [] };
+  return fault === null ? { ...result, sealed } : { ...result, verified: false, faults: [fault], sealed };
 }
 
 /** What a walk over one chain found. */
 export interface Walked {
   readonly entries: number;
   readonly fault: ChainFault | null;
+  /** Of the last whole entry, as it was recomputed here. */
+  readonly digest: Uint8Array;
 }
 
 async function walkAll(
@@ -133,7 +159,7 @@ async function walkAll(
     }
     after = page.nextAfter;
   }
-  for (const chain of missing) walked.push({ entries: 0, fault: chainFault(chain, 1, 'missing_chain') });
+  for (const chain of missing) walked.push(missingChain(chain));
   return gather(walked);
 }
 
@@ -156,7 +182,7 @@ export async function walkChain(
       if (anchor !== undefined && isCodedError(error, 'not_found')) return null;
       throw error;
     });
-    if (page === null) return { entries: 0, fault: chainFault(chain, 1, 'missing_chain') };
+    if (page === null) return missingChain(chain);
     const broken = page.entries
       .map((entry) => verifier.push(fromStored(entry)))
       .some((fault) => fault !== null);
@@ -164,8 +190,18 @@ export async function walkChain(
     after = broken ? null : page.nextAfter;
   }
   // first against the anchor, then against what the chain's own row says
-  return { fault: verifier.finish() ?? verifier.finish(expected), entries: verifier.count() };
+  return {
+    fault: verifier.finish() ?? verifier.finish(expected),
+    entries: verifier.count(),
+    digest: verifier.digest(),
+  };
 }
+
+const missingChain = (chain: string): Walked => ({
+  entries: 0,
+  fault: chainFault(chain, 1, 'missing_chain'),
+  digest: new Uint8Array(),
+});
 
 const headOf = ({ seq, digest }: ChainEnd): NonNullable<ExpectedEnd['head']> => ({
   seq,

@@ -21,7 +21,7 @@ const deliveryDeadlineMs = 30_000;
  * @throws CodedError `audit_chain_broken` when the sink holds an entry that this log does not have
  */
 export async function resumeSink(store: LogStore, sink: Sink): Promise<number> {
-  const [cursor, position] = [await store.cursor(sink.name), await sink.open()];
+  const [cursor, position] = [await store.cursor(sink.name, sink.start), await sink.open()];
   if (position === null) return cursor;
   const [there] = await store.read(position.index, 1, mostBytes);
   if (there?.index !== position.index || toHex(there.entry.digest) !== position.digest)

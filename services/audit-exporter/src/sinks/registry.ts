@@ -9,7 +9,7 @@ import { createOtlpSink } from './otlp.ts';
 import { createS3Sink } from './s3.ts';
 import { createSentinelSink } from './sentinel.ts';
 import { readSinkFile, resolveSecret } from './sink-file.ts';
-import type { SinkEntry } from './sink-file.ts';
+import type { ConfiguredSink, SinkEntry } from './sink-file.ts';
 import { createSplunkSink } from './splunk.ts';
 import { createSyslogSink } from './syslog.ts';
 
@@ -35,11 +35,11 @@ const kinds: { readonly [Kind in SinkEntry['kind']]: (entry: EntryOf<Kind>, env:
  */
 export function createSinks(config: ExporterConfig, environment: Environment): Sink[] {
   const { LEMNISCATE_SINK_FILE: path, LEMNISCATE_SINKS: file } = config;
-  const entries: SinkEntry[] = [
-    ...(path === undefined ? [] : [{ kind: 'file' as const, path }]),
+  const configured: ConfiguredSink[] = [
+    ...(path === undefined ? [] : [{ entry: { kind: 'file' as const, path }, start: 0 }]),
     ...(file === undefined ? [] : readSinkFile(file)),
   ];
-  const sinks = entries.map((entry) => create(entry, environment));
+  const sinks = configured.map(({ entry, start }) => ({ ...create(entry, environment), start }));
   const twice = sinks.find(({ name }, place) => sinks.findIndex((other) => other.name === name) !== place);
   if (twice === undefined) return sinks;
   throw new CodedError('configuration_invalid', `The audit sink ${twice.name} is configured twice.`);

@@ -16,7 +16,7 @@ const httpsUrl = z.url({ protocol: /^https?$/ });
 const caFile = z.string().min(1).optional();
 
 /** One receiver. `kind` says which; what else is needed is the kind's own. */
-const sinkEntry = z.discriminatedUnion('kind', [
+const sinkKind = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('file'), path: z.string().min(1) }),
   z.strictObject({
     kind: z.literal('syslog'),
@@ -61,13 +61,35 @@ const sinkEntry = z.discriminatedUnion('kind', [
     lockDays: z.int().min(1).optional(),
   }),
 ]);
-export type SinkEntry = z.infer<typeof sinkEntry>;
+export type SinkEntry = z.infer<typeof sinkKind>;
+
+/** Where a new receiver begins: `start`, `now`, or an index, such as the size of an anchor. */
+const startSchema = z.looseObject({
+  from: z.union([z.literal('start'), z.literal('now'), z.int().min(0)]).default('start'),
+});
+
+/** A receiver and where it begins. */
+export interface ConfiguredSink {
+  readonly entry: SinkEntry;
+  readonly start: number | 'now';
+}
+
+const sinkEntry = z.unknown().transform((given, context): ConfiguredSink => {
+  const start = startSchema.safeParse(given);
+  const { from: _from, ...members } = start.data ?? {};
+  const entry = sinkKind.safeParse(start.success ? members : given);
+  if (start.success && entry.success)
+    return { entry: entry.data, start: start.data.from === 'start' ? 0 : start.data.from };
+  for (const { path, message } of [...(start.error?.issues ?? []), ...(entry.error?.issues ?? [])])
+    context.addIssue({ code: 'custom', path, message });
+  return z.NEVER;
+});
 
 /** `LEMNISCATE_SINKS`: a YAML or JSON file with the receivers. */
 const sinkFileSchema = z.strictObject({ sinks: z.array(sinkEntry).max(32) });
 
 /** @throws CodedError `configuration_invalid` that names each faulty member, never a value */
-export function readSinkFile(path: string): SinkEntry[] {
+export function readSinkFile(path: string): ConfiguredSink[] {
   let content: unknown;
   try {
     content = parse(readFileSync(path, 'utf8'));

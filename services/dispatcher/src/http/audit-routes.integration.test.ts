@@ -3,11 +3,20 @@ import { after, before, test } from 'node:test';
 import { fastify } from 'fastify';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
+import { tilePlace } from '@lemniscate/shared/audit/merkle-proof.ts';
+import {
+  createTreeHasher,
+  leafHash,
+  verifyConsistency,
+  verifyInclusion,
+} from '@lemniscate/shared/audit/merkle.ts';
+import { consistencyProofSchema, inclusionProofSchema } from '@lemniscate/shared/audit/proof-api.ts';
 import { chainsPageSchema, entriesPageSchema, fromStored } from '@lemniscate/shared/audit/stored-entry.ts';
 import { createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import { createAuditLog } from '../adapters/postgres/audit-log.ts';
+import { createAuditProofs } from '../adapters/postgres/audit-proofs.ts';
 import { createAuditReader } from '../adapters/postgres/audit-reader.ts';
 import { createAuditDatabase, noDatabase } from '../testing/audit-database.ts';
 import type { AuditDatabase } from '../testing/audit-database.ts';
@@ -33,7 +42,10 @@ if (noDatabase === false) {
       bodyLimit: 1024,
       tls: null,
     });
-    registerAuditRoutes(app, { auditReader: createAuditReader(database.app) });
+    registerAuditRoutes(app, {
+      auditReader: createAuditReader(database.app),
+      auditProofs: createAuditProofs(database.app),
+    });
     const audit = createAuditLog({ clock: systemClock, commitmentKey: Buffer.alloc(32) });
     for (let session = 0; session < 5; session += 1)
       await database.app.transaction((tx) =>
@@ -118,6 +130,66 @@ test(
     assert.match(JSON.stringify(unknown.body), /"code":"not_found"/);
     for (const query of ['after=-1', 'after=x', 'limit=0', 'limit=1001', 'after=1e99'])
       assert.equal((await get(`/v1/audit/chains/session%3As_0/entries?${query}`)).status, 400, query);
+  },
+);
+
+test(
+  'proofs of entries and of growth hold against the root; what is not sealed is 404',
+  { skip: noDatabase },
+  async () => {
+    // as the exporter orders and seals
+    await database.owner.query(
+      `INSERT INTO audit_log (index, chain, seq) SELECT row_number() OVER (ORDER BY id) - 1, chain, seq FROM audit_pending`,
+    );
+    const rows = await database.owner.query<{ digest: Buffer }>(
+      'SELECT digest FROM audit_log JOIN audit_entries USING (chain, seq) ORDER BY index',
+    );
+    const tiles = new Map<string, { level: number; number: number; hashes: Uint8Array[] }>();
+    const roots: Uint8Array[] = [];
+    const hasher = createTreeHasher(undefined, (node, hash) => {
+      if (node.level % 8 !== 0) return;
+      const { level, number } = tilePlace(node);
+      const tile = tiles.get(`${level}/${number}`) ?? { level, number, hashes: [] };
+      tile.hashes.push(hash);
+      tiles.set(`${level}/${number}`, tile);
+    });
+    for (const { digest } of rows) {
+      roots.push(hasher.root());
+      hasher.push(leafHash(digest));
+    }
+    for (const { level, number, hashes } of tiles.values())
+      await database.owner.query('INSERT INTO audit_tiles VALUES ($1, $2, $3)', [
+        level,
+        number,
+        Buffer.concat(hashes),
+      ]);
+    const size = rows.length;
+    assert.ok(size > 256);
+    const bytes = (path: readonly string[]): Buffer[] => path.map((hex) => Buffer.from(hex, 'hex'));
+    for (const seq of [1, 2, 30, 51]) {
+      const url = `/v1/audit/proofs/inclusion?chain=session%3As_2&seq=${seq}&size=${size}`;
+      const { index, path } = inclusionProofSchema.parse((await get(url)).body);
+      const leaf = leafHash(rows[index]?.digest ?? assert.fail());
+      assert.ok(verifyInclusion(leaf, index, { size, root: hasher.root() }, bytes(path)));
+      assert.ok(!verifyInclusion(leaf, index, { size, root: hasher.root() }, bytes(path.toReversed())));
+    }
+    for (const from of [1, 100, 256, 300]) {
+      const { body } = await get(`/v1/audit/proofs/consistency?from=${from}&to=${size}`);
+      const { path } = consistencyProofSchema.parse(body);
+      const earlier = { size: from, root: roots[from] ?? assert.fail() };
+      assert.ok(verifyConsistency(earlier, { size, root: hasher.root() }, bytes(path)), String(from));
+    }
+    for (const query of [
+      `inclusion?chain=session%3As_2&seq=99&size=${size}`,
+      `inclusion?chain=session%3As_2&seq=1&size=${size + 500}`,
+      `consistency?from=7&to=${size + 500}`,
+    ])
+      assert.equal((await get(`/v1/audit/proofs/${query}`)).status, 404, query);
+    assert.deepEqual((await get('/v1/audit/checkpoints')).body, {
+      checkpoints: [],
+      nextAfter: null,
+      last: null,
+    });
   },
 );
 

@@ -115,6 +115,9 @@ test(
     await store.advance('test:one', 12);
     await store.advance('test:one', 7);
     assert.equal(await store.cursor('test:one'), 12);
+    assert.equal(await store.cursor('test:now', 'now'), 153);
+    assert.equal(await store.cursor('test:anchor', 40), 40);
+    assert.equal(await store.cursor('test:anchor', 'now'), 40);
   },
 );
 

@@ -45,11 +45,12 @@ export function createLogStore(query: Query): LogStore {
         entry: { ...row, seq: Number(row.seq), at: row.at.toISOString() },
       }));
     },
-    cursor: async (sink) => {
+    cursor: async (sink, start = 0) => {
       const [row] = await query<{ next_index: string }>(
-        `INSERT INTO audit_sinks (name) VALUES ($1)
+        `INSERT INTO audit_sinks (name, next_index)
+         SELECT $1, coalesce($2::bigint, (SELECT max(index) + 1 FROM audit_log), 0)
          ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING next_index`,
-        [sink],
+        [sink, start === 'now' ? null : start],
       );
       return Number(row?.next_index ?? 0);
     },

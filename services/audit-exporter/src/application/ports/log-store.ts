@@ -9,8 +9,8 @@ export interface LogStore {
   order(limit: number): Promise<number>;
   /** Entries from an index on, in order; fewer than `limit` where their bodies pass `maxBytes`. */
   read(from: number, limit: number, maxBytes: number): Promise<IndexedEntry[]>;
-  /** First index that the sink has not proved to have. */
-  cursor(sink: string): Promise<number>;
+  /** First index that the sink has not proved to have; `start` where it has no cursor yet. */
+  cursor(sink: string, start?: number | 'now'): Promise<number>;
   /** Moves a sink's cursor forward; a move backward changes nothing. */
   advance(sink: string, next: number): Promise<void>;
   /** How many entries have no index yet, how many have one, and when the entry at an index was made. */

@@ -19,6 +19,8 @@ export interface RefusedEntry {
 export interface Sink {
   /** Names its cursor. Another place to write to is another name. */
   readonly name: string;
+  /** Where a sink that has no cursor yet begins; absent: at index 0. `now` leaves out what is in the log already. */
+  readonly start?: number | 'now';
   /**
    * Makes ready to receive, also after a failure, and says where the sink stands; null where it cannot tell or is empty.
    * @throws CodedError where it cannot be used as it is

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { z } from 'zod';
+import { makeRepository, runSession, startTestFleet } from './test-fleet.ts';
+import type { TestFleet } from './test-fleet.ts';
+
+// Markers in every channel through which content comes into the fleet. None may be found where content must not be:
+// in the log's rows, in what the sinks got, and in what the services write about themselves.
+
+let site: TestFleet;
+const marker = (channel: string): string => `PLANTED${channel}MARKER`;
+const planted = /PLANTED[a-z]+MARKER/;
+
+before(async () => {
+  site = await startTestFleet({ PLANTED_ENVIRONMENT: marker('environment') });
+});
+after(() => site.stop());
+
+/** Every line of a folder's files that holds a marker, as `file: line`. */
+function findMarkers(folder: string): { lines: number; found: string[] } {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  const texts = files.map(
+    ({ parentPath, name }) => [name, readFileSync(join(parentPath, name), 'utf8')] as const,
+  );
+  const lines = texts.flatMap(([name, text]) => text.split('\n').map((line) => `${name}: ${line}`));
+  return { lines: lines.length, found: lines.filter((line) => planted.test(line)) };
+}
+
+test('no planted marker reaches an audit entry, a sink or a service log', async () => {
+  const folder = makeRepository(site.scratch, 'planted', {
+    'notes.txt': `${marker('file')}\n`,
+    'fail.mjs': `console.log('${marker('output')}'); throw new Error('${marker('error')}');\n`,
+    'package.json': JSON.stringify({ name: 'x', scripts: { test: 'cat notes.txt; node fail.mjs' } }),
+  });
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: folder });
+  git('checkout', '-qb', marker('branch'));
+  git(
+    '-c',
+    `user.name=${marker('author')}`,
+    '-c',
+    'user.email=a@x',
+    'commit',
+    '-qm',
+    marker('commit'),
+    '--allow-empty',
+  );
+  const outcomes = [];
+  for (const instruction of ['run `npm test`', `Fix the failing test. ${marker('instruction')}`])
+    outcomes.push(await runSession(site, { repositoryFolder: folder, instruction }));
+  const [ran, fixed] = outcomes;
+  assert.ok(ran !== undefined && fixed !== undefined);
+  // the test can fail: what holds content does hold the markers
+  const shown = JSON.stringify(ran.events);
+  for (const channel of ['file', 'output', 'error']) assert.ok(shown.includes(marker(channel)), channel);
+  assert.equal(fixed.session.instruction.includes(marker('instruction')), true);
+
+  const data = site.environment['LEMNISCATE_DATA'] ?? assert.fail();
+  const isShipped = (id: string): boolean => {
+    const text = readFileSync(join(data, 'audit/entries.ndjson'), 'utf8');
+    return (
+      text.includes(`"chain":"session:${id}"`) &&
+      text.split(`"chain":"session:${id}"`).at(-1)?.includes('chain.closed') === true
+    );
+  };
+  const deadline = performance.now() + 20_000;
+  while (!outcomes.every(({ session }) => isShipped(session.id))) {
+    assert.ok(performance.now() < deadline, 'the sessions did not reach the sink');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const audit = findMarkers(join(data, 'audit'));
+  assert.ok(audit.lines > 20);
+  assert.deepEqual(audit.found, []);
+  // base64 bodies too, and the rows over the API
+  for (const line of readFileSync(join(data, 'audit/entries.ndjson'), 'utf8').trimEnd().split('\n')) {
+    const { body } = z.object({ body: z.string() }).parse(JSON.parse(line));
+    assert.doesNotMatch(Buffer.from(body, 'base64').toString(), planted);
+  }
+  const logs = findMarkers(join(data, 'logs'));
+  assert.ok(logs.lines > 20, 'hardly a line was read');
+  assert.deepEqual(logs.found, []);
+});

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDataFolder } from '@lemniscate/local/data-folder.ts';
+import { openPortBook } from '@lemniscate/local/port-book.ts';
+import { readLocalConfig } from '@lemniscate/local/config.ts';
+import { startStores } from '@lemniscate/local/stores.ts';
+import { z } from 'zod';
+import { distribution, goalAtMost } from '../benchmark.ts';
+import type { BenchIo, Benchmark } from '../benchmark.ts';
+import { measureExportLag } from './export-lag.ts';
+import { measureVerify } from './verify-rate.ts';
+
+/** Entries of the append run, and of the log whose proofs are timed. */
+const appended = 20_000;
+const proved = 1_000_000;
+const pacedPerSecond = 2_000;
+/** At least 0.6 of plain inserts and 0.5 of the bare hash rate, told the other way round. */
+const mostTimesPlain = 1.67;
+const mostTimesBare = 2;
+
+const ratesSchema = z.object({ appendRate: z.number(), plainRate: z.number() });
+const timesSchema = z.object({ times: z.array(z.number()) });
+
+/** Append, verify, prove and export, each beside what it is compared with. */
+export const auditBenchmark: Benchmark = {
+  name: 'audit',
+  about: 'the audit log: append beside plain inserts, verify beside bare hashing, proofs, export lag',
+  async run(io) {
+    const folder = mkdtempSync(join(tmpdir(), 'lemniscate-bench-audit-'));
+    const data = openDataFolder({ LEMNISCATE_DATA: folder }, io.projectRoot);
+    const stores = await startStores(data, openPortBook(data), readLocalConfig({}), { durable: true });
+    try {
+      await load(io, stores.databaseUrl, 'prepare', 0);
+      io.say('appending');
+      const rates = ratesSchema.parse(await load(io, stores.databaseUrl, 'append', appended));
+      io.say('verifying');
+      const { bareRate, verifyRate } = measureVerify();
+      io.say('exporting');
+      const lags = await measureExportLag(io, stores.databaseUrl, folder, () =>
+        load(io, stores.databaseUrl, 'paced', pacedPerSecond),
+      );
+      // last: the tiles that it makes are not those of the log
+      io.say('proving');
+      const { times } = timesSchema.parse(await load(io, stores.databaseUrl, 'proof', proved));
+      const proof = distribution(`proof over ${proved} entries`, 'ms', times);
+      const lag = distribution(`export lag at ${pacedPerSecond} entries/s`, 'ms', lags);
+      return {
+        results: [
+          { name: 'append, 200 sessions, durable', unit: 'entries/s', value: rates.appendRate },
+          { name: 'the same rows inserted plainly', unit: 'entries/s', value: rates.plainRate },
+          { name: 'verify', unit: 'entries/s', value: verifyRate },
+          { name: 'JSON and SHA-256 alone', unit: 'entries/s', value: bareRate },
+          proof,
+          lag,
+        ],
+        goals: [
+          goalAtMost(
+            'plain inserts beside append',
+            'times',
+            mostTimesPlain,
+            rounded(rates.plainRate / rates.appendRate),
+          ),
+          goalAtMost('bare hashing beside verify', 'times', mostTimesBare, rounded(bareRate / verifyRate)),
+          goalAtMost('proof, p99', 'ms', 10, proof.p99),
+          goalAtMost('export lag, p99', 'ms', 2_000, lag.p99),
+        ],
+      };
+    } finally {
+      await stores.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+const rounded = (value: number): number => Math.round(value * 100) / 100;
+
+/** Runs the dispatcher's own append code in a process of its own. */
+async function load(io: BenchIo, url: string, mode: string, count: number): Promise<unknown> {
+  const program = join(io.projectRoot, 'services/dispatcher/src/testing/audit-append-load.ts');
+  const child = spawn(process.execPath, [program, url, mode, String(count)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    signal: AbortSignal.any([io.signal, AbortSignal.timeout(120_000)]),
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`The load "${mode}" ended with ${code}.`);
+  return JSON.parse(text) as unknown;
+}

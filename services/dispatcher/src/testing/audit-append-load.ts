@@ -1,0 +1,201 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { Client } from 'pg';
+import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
+import { tilePlace } from '@lemniscate/shared/audit/merkle-proof.ts';
+import { createTreeHasher, leafHash } from '@lemniscate/shared/audit/merkle.ts';
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import { createAppendSignal, createAuditLog } from '../adapters/postgres/audit-log.ts';
+import { createAuditProofs } from '../adapters/postgres/audit-proofs.ts';
+import { createDatabase } from '../adapters/postgres/database.ts';
+import { migrate } from '../adapters/postgres/migrations.ts';
+import type { Database } from '../application/ports/transaction.ts';
+
+// Load on the audit log's own code, for the benchmark, which may not import a service:
+// `node audit-append-load.ts DATABASE_URL prepare|append|paced|proof COUNT`; writes one JSON object.
+
+const sessions = 200;
+const [given = '', mode = '', count = '0'] = process.argv.slice(2);
+/** Proofs are timed in a database of their own: its tiles are no log's. */
+const url = new URL(given);
+
+const draft = (call: number): AuditDraft => ({
+  type: 'tool.decided',
+  subject: 'spiffe://lemniscate/dispatcher/one',
+  attempt: 1,
+  server: 'one',
+  body: {
+    call: `toolu_${call}`,
+    verdict: 'allowedWithoutPermission',
+    decidedBy: 'automation',
+    argumentsDigest: 'a'.repeat(64),
+    policyDigest: 'b'.repeat(64),
+    reasons: ['the project frees this command'],
+  },
+});
+const opening: AuditDraft = {
+  type: 'session.opened',
+  subject: 'ann',
+  body: { policyDigest: 'b'.repeat(64) },
+};
+
+/** Runs `work` for every session at once, so often that all of them make `total` entries of two a transaction. */
+async function forSessions(
+  total: number,
+  work: (session: number, round: number) => Promise<void>,
+): Promise<number> {
+  const rounds = Math.ceil(total / sessions / 2);
+  const begin = performance.now();
+  await Promise.all(
+    Array.from({ length: sessions }, async (_, session) => {
+      for (let round = 0; round < rounds; round += 1) await work(session, round);
+    }),
+  );
+  return Math.round((rounds * sessions * 2) / ((performance.now() - begin) / 1_000));
+}
+
+/** As the owner: the application's role makes no tables and writes no tiles. */
+async function asOwner<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The table that plain inserts go to: like the log's own, without its triggers. */
+async function prepare(client: Client): Promise<object> {
+  await client.query('CREATE TABLE plain_entries (LIKE audit_entries INCLUDING ALL)');
+  await client.query('CREATE TABLE plain_heads (session int PRIMARY KEY)');
+  await client.query(`INSERT INTO plain_heads SELECT generate_series(0, ${sessions - 1})`);
+  await client.query('GRANT SELECT, INSERT, UPDATE ON plain_entries, plain_heads TO lemniscate_app');
+  return {};
+}
+
+async function append(database: Database, total: number) {
+  const run = randomBytes(4).toString('hex');
+  const appended = createAppendSignal(database, () => undefined);
+  const audit = createAuditLog({ clock: systemClock, commitmentKey: Buffer.alloc(32), appended });
+  const chain = (session: number) => sessionChain(`bench_${run}_${session}`);
+  for (let session = 0; session < sessions; session += 1)
+    await database.transaction((tx) => audit.append(tx, chain(session), [opening]));
+  const appendRate = await forSessions(total, (session, round) =>
+    database.transaction((tx) => audit.append(tx, chain(session), [draft(round), draft(round + 1)])),
+  );
+  const rows = extendChain(
+    unopened('session:x'),
+    [opening, draft(1), draft(2)],
+    new Date().toISOString(),
+  ).entries.slice(1);
+  const plainRate = await forSessions(total, (session, round) =>
+    database.transaction(async (tx) => {
+      await tx.query('SELECT 1 AS one FROM plain_heads WHERE session = $1 FOR UPDATE', [session]);
+      await insertPlain(tx, `${run}_${session}`, rows, round);
+    }),
+  );
+  return { appendRate, plainRate };
+}
+
+async function insertPlain(
+  tx: { query: Database['query'] },
+  chain: string,
+  rows: readonly ChainedEntry[],
+  round: number,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO plain_entries (chain, seq, prev, digest, body, type, at)
+     SELECT $1, * FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::timestamptz[])`,
+    [
+      chain,
+      rows.map((_, place) => round * 2 + place + 1),
+      rows.map(({ prev }) => prev),
+      rows.map(({ digest }) => digest),
+      rows.map(({ body }) => body),
+      rows.map(({ type }) => type),
+      rows.map(({ at }) => at),
+    ],
+  );
+}
+
+/** Appends `perSecond` entries a second for eight seconds. */
+async function paced(database: Database, perSecond: number) {
+  const run = randomBytes(4).toString('hex');
+  const appended = createAppendSignal(database, () => undefined);
+  const audit = createAuditLog({ clock: systemClock, commitmentKey: Buffer.alloc(32), appended });
+  const begin = performance.now();
+  let entries = 0;
+  for (let session = 0; performance.now() - begin < 8_000; session += 1) {
+    const drafts = [opening, ...Array.from({ length: 19 }, (_, call) => draft(call))];
+    await database.transaction((tx) => audit.append(tx, sessionChain(`paced_${run}_${session}`), drafts));
+    entries += drafts.length;
+    const due = (entries / perSecond) * 1_000 - (performance.now() - begin);
+    if (due > 1) await setTimeout(due);
+  }
+  return { entries, seconds: (performance.now() - begin) / 1_000 };
+}
+
+/** Times proofs over a log of so many leaves; only the tiles are made, for a proof reads nothing else. */
+async function proof(database: Database, size: number) {
+  const tiles = new Map<string, { level: number; number: number; hashes: Uint8Array[] }>();
+  const write = async (): Promise<void> => {
+    const rows = [...tiles.values()];
+    tiles.clear();
+    await asOwner((client) =>
+      client.query(
+        'INSERT INTO audit_tiles SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])',
+        [
+          rows.map(({ level }) => level),
+          rows.map(({ number }) => number),
+          rows.map(({ hashes }) => Buffer.concat(hashes)),
+        ],
+      ),
+    );
+  };
+  const hasher = createTreeHasher(undefined, (node, hash) => {
+    if (node.level % 8 !== 0) return;
+    const { level, number } = tilePlace(node);
+    const key = `${level}/${number}`;
+    const tile = tiles.get(key) ?? { level, number, hashes: [] };
+    tile.hashes.push(hash);
+    tiles.set(key, tile);
+  });
+  const digest = randomBytes(32);
+  for (let leaf = 0; leaf < size; leaf += 1) {
+    digest.writeUInt32LE(leaf);
+    hasher.push(leafHash(digest));
+  }
+  await write();
+  const proofs = createAuditProofs(database);
+  const times: number[] = [];
+  for (let round = 0; round < 200; round += 1) {
+    const from = 1 + Math.floor((round * 7_919 * 131) % (size - 1));
+    const begin = performance.now();
+    await proofs.consistency(from, size);
+    times.push(Math.round((performance.now() - begin) * 1_000) / 1_000);
+  }
+  return { times };
+}
+
+if (mode === 'proof') {
+  await asOwner((client) => client.query('CREATE DATABASE audit_proofs'));
+  url.pathname = '/audit_proofs';
+}
+const database = createDatabase({
+  url,
+  connections: 20,
+  statementTimeoutMs: 60_000,
+  onConnectionError: () => undefined,
+});
+await migrate(url, () => undefined);
+try {
+  if (mode === 'prepare') console.log(JSON.stringify(await asOwner(prepare)));
+  else if (mode === 'append') console.log(JSON.stringify(await append(database, Number(count))));
+  else if (mode === 'paced') console.log(JSON.stringify(await paced(database, Number(count))));
+  else console.log(JSON.stringify(await proof(database, Number(count))));
+} finally {
+  await database.close();
+}
