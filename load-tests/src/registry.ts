@@ -1,7 +1,15 @@
 import type { Benchmark } from './benchmark.ts';
+import { costsBenchmark } from './costs/costs-benchmark.ts';
 import { judgeBenchmark } from './judge/judge-benchmark.ts';
+import { relayBenchmark } from './relay/relay-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
 import { startBenchmark } from './start/start-benchmark.ts';
 
 /** Every benchmark, one line each; `npm run bench` without a name runs them in this order. */
-export const benchmarks: readonly Benchmark[] = [startBenchmark, sessionBenchmark, judgeBenchmark];
+export const benchmarks: readonly Benchmark[] = [
+  startBenchmark,
+  sessionBenchmark,
+  judgeBenchmark,
+  relayBenchmark,
+  costsBenchmark,
+];
