@@ -1,6 +1,8 @@
 import { auditBenchmark } from './audit/audit-benchmark.ts';
 import type { Benchmark } from './benchmark.ts';
+import { costsBenchmark } from './costs/costs-benchmark.ts';
 import { judgeBenchmark } from './judge/judge-benchmark.ts';
+import { relayBenchmark } from './relay/relay-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
 import { startBenchmark } from './start/start-benchmark.ts';
 
@@ -10,4 +12,6 @@ export const benchmarks: readonly Benchmark[] = [
   sessionBenchmark,
   judgeBenchmark,
   auditBenchmark,
+  relayBenchmark,
+  costsBenchmark,
 ];

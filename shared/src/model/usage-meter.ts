@@ -48,12 +48,24 @@ function feed(fold: UsageFold, data: string): void {
   if (data.includes('\n')) for (const line of data.split('\n')) feed(fold, line);
 }
 
+/**
+ * Pieces of text and arguments, nearly all of a stream, carry no usage: they are told by the event's name and not parsed.
+ * Data of several lines may be a cut event with the next one's data glued to it.
+ */
+function saysNothing(event: string | undefined, data: string): boolean {
+  if (event === undefined || !/^content_block_|^response\..*\.delta$/.test(event)) return false;
+  // A name that does not fit its data must not hide what the data says.
+  return !data.includes('\n') && !data.includes('usage');
+}
+
 /** Starts a meter for a wire form. */
 export function createUsageMeter(wire: UsageWire): UsageMeter {
   const fold = usageFolds[wire]();
   let overflowed = false;
   const parser = createParser({
-    onEvent: ({ data }) => feed(fold, data),
+    onEvent: ({ event, data }) => {
+      if (!saysNothing(event, data)) feed(fold, data);
+    },
     // The parser stops for good after an overflow; the stream then counts as cut.
     onError: (error) => {
       overflowed ||= error.type === 'max-buffer-size-exceeded';

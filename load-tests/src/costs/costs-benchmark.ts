@@ -1,0 +1,152 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabase } from '@lemniscate/dispatcher/adapters/postgres/database.ts';
+import type { PostgresDatabase } from '@lemniscate/dispatcher/adapters/postgres/database.ts';
+import { migrate } from '@lemniscate/dispatcher/adapters/postgres/migrations.ts';
+import { foldCosts, rebuildCosts } from '@lemniscate/dispatcher/application/costs/fold-costs.ts';
+import { reportCosts, unitCosts } from '@lemniscate/dispatcher/application/costs/report-costs.ts';
+import { readLocalConfig } from '@lemniscate/local/config.ts';
+import { openDataFolder } from '@lemniscate/local/data-folder.ts';
+import { openPortBook } from '@lemniscate/local/port-book.ts';
+import { startStores } from '@lemniscate/local/stores.ts';
+import { costGroups } from '@lemniscate/shared/costs/cost-report.ts';
+import { distribution, goalAtMost } from '../benchmark.ts';
+import type { BenchGoal, BenchIo, BenchResult, Benchmark } from '../benchmark.ts';
+
+/** Rows that the reports are asked over; `LEMNISCATE_BENCH_ROWS` makes a smaller run. */
+const usualRows = 5_000_000;
+const rowsAtOnce = 250_000;
+const writers = 200;
+const writingMs = 8_000;
+const span = { from: '2000-01-01', to: '2100-01-01' };
+
+/** Reports over millions of usage rows, and appending with the fold running against plain inserts. */
+export const costsBenchmark: Benchmark = {
+  name: 'costs',
+  about: 'reports over five million usage rows, and appends of 200 writers while rollups are folded',
+  async run(io) {
+    const folder = mkdtempSync(join(tmpdir(), 'lemniscate-bench-costs-'));
+    chmodSync(folder, 0o755);
+    const parts = new AsyncDisposableStack();
+    parts.defer(() => rmSync(folder, { recursive: true, force: true }));
+    try {
+      return await measure(io, await openDatabase(io, folder, parts));
+    } finally {
+      await parts.disposeAsync();
+    }
+  },
+};
+
+async function openDatabase(
+  io: BenchIo,
+  folder: string,
+  parts: AsyncDisposableStack,
+): Promise<PostgresDatabase> {
+  const data = openDataFolder({ LEMNISCATE_DATA: join(folder, 'data') }, io.projectRoot);
+  const ports = openPortBook(data);
+  parts.defer(ports.close);
+  const stores = await startStores(data, ports, readLocalConfig({}), { durable: true });
+  parts.defer(() => stores.stop());
+  const url = new URL(stores.databaseUrl);
+  await migrate(url, io.say);
+  const database = createDatabase({
+    url,
+    connections: 50,
+    statementTimeoutMs: 300_000,
+    onConnectionError: () => undefined,
+  });
+  parts.defer(() => database.close());
+  return database;
+}
+
+async function measure(io: BenchIo, database: PostgresDatabase) {
+  const rows = Number(io.environment['LEMNISCATE_BENCH_ROWS'] ?? usualRows);
+  const filled = await timed(() => fill(database, rows, io));
+  const folded = await timed(() => foldCosts(database));
+  io.say(`${rows} rows in ${seconds(filled)} s, folded in ${seconds(folded)} s`);
+  const results: BenchResult[] = [
+    { name: 'rows', unit: '', value: rows },
+    { name: 'folding all of them', unit: 's', value: seconds(folded) },
+  ];
+  const goals: BenchGoal[] = [];
+  const ask = async (name: string, question: () => Promise<unknown>): Promise<void> => {
+    const times: number[] = [];
+    for (let round = 0; round < 3; round += 1) times.push(await timed(question));
+    const measured = distribution(`report ${name}`, 'ms', times.map(Math.round));
+    results.push(measured);
+    goals.push(goalAtMost(`report ${name}`, 'ms', 1_000, measured.max));
+  };
+  for (const group of costGroups) await ask(`by ${group}`, () => reportCosts(database, group, span, 100));
+  await ask('of accepted diffs', () => unitCosts(database, span));
+
+  const before = await digits(database);
+  const rebuilt = await timed(() => rebuildCosts(database));
+  results.push({ name: 'rebuilding the rollups', unit: 's', value: seconds(rebuilt) });
+  goals.push(goalAtMost('digits that a rebuild changes', '', 0, (await digits(database)) === before ? 0 : 1));
+
+  await database.query('CREATE TABLE bench_plain (LIKE cost_entries INCLUDING DEFAULTS INCLUDING IDENTITY)');
+  const plain = await appendsPerSecond(database, 'bench_plain', io);
+  const loop = setInterval(
+    () => void foldCosts(database).catch((error: unknown) => io.say(String(error))),
+    3_000,
+  );
+  const appended = await appendsPerSecond(database, 'cost_entries', io).finally(() => clearInterval(loop));
+  results.push(
+    { name: `plain inserts of ${writers} writers`, unit: '/s', value: plain },
+    { name: `appends of ${writers} writers while rollups are folded`, unit: '/s', value: appended },
+  );
+  goals.push(goalAtMost('plain inserts over appends', '', 1.25, plain / appended));
+  return { results, goals };
+}
+
+const seconds = (ms: number): number => Math.round(ms / 100) / 10;
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const from = performance.now();
+  await work();
+  return performance.now() - from;
+}
+
+/** Twenty exchanges a session, a year of days, 40 projects, 500 people. */
+async function fill(database: PostgresDatabase, rows: number, io: BenchIo): Promise<void> {
+  for (let from = 0; from < rows && !io.signal.aborted; from += rowsAtOnce)
+    await database.query(
+      `INSERT INTO cost_entries (kind, usage_id, session_id, day, project_id, agent, subject, runtime, provider, model,
+         exchanges, input_tokens, output_tokens, cache_read_tokens, input_usd, output_usd, cache_read_usd)
+       SELECT 'usage', 'use_' || n, 's_' || n / 20, date '2026-01-01' + ((n / 20) % 365)::int, 'project-' || (n / 20) % 40,
+         'default', 'person-' || (n / 20) % 500, 'native', 'anthropic', 'model-' || n % 3, 1, n % 5000, n % 700,
+         n % 90000, (n % 5000) * 0.000003, (n % 700) * 0.000015, (n % 90000) * 0.0000003
+       FROM generate_series($1::bigint, $2::bigint) n`,
+      [from, Math.min(rows, from + rowsAtOnce) - 1],
+    );
+  await database.query('ANALYZE cost_entries');
+}
+
+/** Every sum of both rollups as one text. */
+async function digits(database: PostgresDatabase): Promise<string> {
+  const [row] = await database.query<{ text: string }>(
+    `SELECT concat_ws(' ', (SELECT sum(hashtextextended(d::text, 0)) FROM cost_days d),
+       (SELECT sum(hashtextextended(s::text, 0)) FROM cost_sessions s)) AS text`,
+  );
+  return row?.text ?? '';
+}
+
+async function appendsPerSecond(database: PostgresDatabase, table: string, io: BenchIo): Promise<number> {
+  const until = performance.now() + writingMs;
+  let count = 0;
+  const write = async (writer: number): Promise<void> => {
+    while (performance.now() < until && !io.signal.aborted) {
+      await database.query(
+        `INSERT INTO ${table} (kind, usage_id, session_id, day, project_id, agent, subject, runtime, provider, model,
+           exchanges, input_tokens, output_tokens, input_usd, output_usd)
+         VALUES ('usage', $1, $2, '2026-11-29', 'project-1', 'default', 'person-1', 'native', 'anthropic', 'model-1',
+           1, 1000, 100, 0.003, 0.0015)`,
+        [`use_bench_${writer}_${count}`, `s_bench_${writer}`],
+      );
+      count += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+  return Math.round(count / (writingMs / 1_000));
+}

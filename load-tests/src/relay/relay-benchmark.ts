@@ -1,0 +1,157 @@
+import { fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAuditLog, readCommitmentKey } from '@lemniscate/dispatcher/adapters/postgres/audit-log.ts';
+import { createDatabase } from '@lemniscate/dispatcher/adapters/postgres/database.ts';
+import { openTestSession } from '@lemniscate/dispatcher/testing/traffic/session.ts';
+import { openCertificateAuthority } from '@lemniscate/local/certificate-authority.ts';
+import { startFleet } from '@lemniscate/local/fleet.ts';
+import type { Fleet } from '@lemniscate/local/fleet.ts';
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import { createNewId } from '@lemniscate/shared/id.ts';
+import { distribution, goalAtMost } from '../benchmark.ts';
+import type { BenchGoal, BenchIo, BenchResult, Benchmark } from '../benchmark.ts';
+import { startNginx } from './nginx.ts';
+import { cpuSeconds, residentKb } from './process-use.ts';
+import { runStreams } from './streams.ts';
+import type { StreamRun, StreamTarget } from './streams.ts';
+
+const streams = 200;
+const chunksEach = 150;
+const intervalMs = 20;
+const path = '/v1/messages';
+
+interface Measured extends StreamRun {
+  readonly cpu: number | null;
+}
+
+/** 200 streams at 50 chunks a second against one scripted upstream: direct, through nginx, through the gateway. */
+export const relayBenchmark: Benchmark = {
+  name: 'relay',
+  about: `${streams} model streams at ${1_000 / intervalMs} chunks/s: direct, nginx, gateway`,
+  async run(io) {
+    const parts = new AsyncDisposableStack();
+    const folder = mkdtempSync(join(tmpdir(), 'lemniscate-bench-relay-'));
+    chmodSync(folder, 0o755);
+    parts.defer(() => rmSync(folder, { recursive: true, force: true }));
+    try {
+      return await measure(io, folder, parts);
+    } finally {
+      await parts.disposeAsync();
+    }
+  },
+};
+
+async function measure(io: BenchIo, folder: string, parts: AsyncDisposableStack) {
+  const upstream = fork(join(import.meta.dirname, 'upstream.ts'), [String(chunksEach), String(intervalMs)]);
+  parts.defer(() => void upstream.kill());
+  const [port] = (await once(upstream, 'message')) as [number];
+  const direct = new URL(`http://127.0.0.1:${port}${path}`);
+  const plain = (url: URL): StreamTarget => ({ url, tls: {}, tokenOf: () => 'none' });
+
+  const fleet = await startFleet({
+    projectRoot: io.projectRoot,
+    environment: {
+      ...io.environment,
+      LEMNISCATE_DATA: join(folder, 'data'),
+      ANTHROPIC_API_KEY: 'bench',
+      ANTHROPIC_BASE_URL: direct.origin,
+    },
+    say: io.say,
+  });
+  parts.defer(() => fleet.stop());
+  const gateway = await openGateway(fleet, parts);
+  const dispatcher = fleet.services.find(({ name }) => name === 'dispatcher')?.pid() ?? 0;
+  const nginx = await startNginx(folder, direct);
+  if (nginx === null) io.say('this machine has no nginx: that comparison is left out');
+  else parts.defer(nginx.stop);
+
+  const runs: Record<string, Measured> = {};
+  const run = async (name: string, target: StreamTarget, pid: number | null): Promise<void> => {
+    const before = pid === null ? 0 : cpuSeconds(pid);
+    const measured = await runStreams(streams, target);
+    runs[name] = { ...measured, cpu: pid === null ? null : cpuSeconds(pid) - before };
+    io.say(`${name}: ${measured.chunks} chunks, ${measured.failed} streams failed`);
+  };
+  await run('direct', plain(direct), null);
+  if (nginx !== null) await run('nginx', plain(nginx.url), nginx.pid);
+  // The first streams make connections and compile code; they are no part of the measurement.
+  await runStreams(20, gateway);
+  const restingKb = residentKb(dispatcher);
+  let peakKb = restingKb;
+  const watch = setInterval(() => {
+    peakKb = Math.max(peakKb, residentKb(dispatcher));
+  }, 250);
+  await run('gateway', gateway, dispatcher).finally(() => clearInterval(watch));
+  const perStream = Math.round((peakKb - restingKb) / streams);
+  const memory = { name: 'gateway: memory a stream', unit: 'KB', value: perStream };
+  return {
+    results: [...Object.entries(runs).flatMap(describe), memory],
+    goals: [...goalsOf(runs), goalAtMost('memory a stream', 'KB', 60, perStream)],
+  };
+}
+
+function describe([name, run]: [string, Measured]): BenchResult[] {
+  return [
+    distribution(`${name}: from writing to reading a chunk`, 'ms', run.latenciesMs),
+    { name: `${name}: streams that failed`, unit: '', value: run.failed },
+    ...(run.cpu === null
+      ? []
+      : [{ name: `${name}: chunks per CPU second`, unit: '', value: Math.round(run.chunks / run.cpu) }]),
+  ];
+}
+
+function goalsOf(runs: Readonly<Record<string, Measured>>): BenchGoal[] {
+  const { direct, nginx, gateway } = runs;
+  if (direct === undefined || gateway === undefined) return [];
+  const [from, to] = [distribution('', '', direct.latenciesMs), distribution('', '', gateway.latenciesMs)];
+  const perCpu = (run: Measured): number => run.chunks / (run.cpu ?? Number.NaN);
+  return [
+    goalAtMost('added by the gateway, p50', 'ms', 1, to.p50 - from.p50),
+    goalAtMost('added by the gateway, p99', 'ms', 10, to.p99 - from.p99),
+    goalAtMost('streams that failed', '', 0, gateway.failed + direct.failed),
+    ...(nginx === undefined
+      ? []
+      : [
+          goalAtMost(
+            'nginx’s chunks per CPU second over the gateway’s',
+            '',
+            2,
+            perCpu(nginx) / perCpu(gateway),
+          ),
+        ]),
+  ];
+}
+
+/** Sessions that are running as far as the record knows, each with a relay token, and a server's certificate. */
+async function openGateway(fleet: Fleet, parts: AsyncDisposableStack): Promise<StreamTarget> {
+  const database = createDatabase({
+    url: new URL(fleet.stores.databaseUrl),
+    connections: 4,
+    statementTimeoutMs: 10_000,
+    onConnectionError: () => undefined,
+  });
+  parts.defer(() => database.close());
+  const audit = createAuditLog({ clock: systemClock, commitmentKey: await readCommitmentKey(database) });
+  const record = { database, audit, newId: createNewId(), self: 'spiffe://lemniscate/dispatcher/bench' };
+  const tokenOf = (stream: number): string => `lmr_bench_${stream}`;
+  for (let stream = 0; stream < streams; stream += 1)
+    await openTestSession(record, {
+      model: 'claude-sonnet-4-6',
+      relayTokenHash: createHash('sha256').update(tokenOf(stream)).digest('hex'),
+    });
+  const authority = await openCertificateAuthority(fleet.data.folder('certificates'));
+  const files = await authority.certificateFor('agent-server', 'server-a');
+  return {
+    url: new URL(`${fleet.internalUrl}/model/anthropic${path}`),
+    tls: {
+      ca: readFileSync(authority.certificate),
+      cert: readFileSync(files.certificate),
+      key: readFileSync(files.key),
+    },
+    tokenOf,
+  };
+}
