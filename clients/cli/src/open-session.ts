@@ -24,7 +24,7 @@ export async function openSession(
 ): Promise<OpenedSession> {
   const { repositoryFolder, ...body } = request;
   const repository = await inspectRepository(repositoryFolder);
-  const uploaded = await uploadRepository(client, repository, signal);
+  const uploaded = await uploadRepository(client, repository, signal, body.project);
   const session = await client.json('/v1/sessions', sessionViewSchema, {
     method: 'POST',
     headers: { 'idempotency-key': randomUUID() },

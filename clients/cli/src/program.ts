@@ -10,6 +10,7 @@ import { registerPolicyJudge } from './commands/policy-judge.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
 import { registerExtend } from './commands/extend.ts';
+import { registerMessage } from './commands/message.ts';
 import { registerProjects } from './commands/projects.ts';
 import { registerRevoke } from './commands/revoke.ts';
 import type { CommandIo } from './io.ts';
@@ -20,6 +21,7 @@ const commands = [
   registerSessions,
   registerApprovals,
   registerExtend,
+  registerMessage,
   registerProjects,
   registerRevoke,
   registerPolicyCheck,

@@ -24,6 +24,8 @@ export const createSessionSchema = z.strictObject({
   /** Whether a person follows and can answer. Without one an `ask` is refused by automation. */
   interactive: z.boolean().default(false),
   execution: z.enum(executions).default('server'),
+  /** Whether it stays for further messages when it has answered; otherwise it ends then. */
+  followUps: z.boolean().default(false),
   /** Tighter bounds than the policy's; looser ones have no effect. */
   bounds: sessionBoundsSchema.optional(),
   /** Pins the session to one agent server, such as the one that the CLI started on this machine. */

@@ -30,6 +30,7 @@ const bodies = {
   'approval.requested': body({ approval: name, call: name }),
   'approval.voted': body({ approval: name, call: name }),
   'approval.decided': body({ approval: name, decidedBy: z.enum(deciders) }),
+  'session.messaged': body({}),
   'session.stopped': body({}),
   'session.revoked': body({}),
   'user.revoked': body({ user: name }),

@@ -22,6 +22,7 @@ export const auditEntryTypes = [
   'approval.requested',
   'approval.voted', // one of several people said yes
   'approval.decided', // subject, decision, how
+  'session.messaged', // who; commitment to the text; whether it restarted the budget
   'session.stopped', // by whom
   'session.revoked', // by which administrator; alone or with its person
   'user.revoked', // whose access an administrator took away

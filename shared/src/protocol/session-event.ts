@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { messageStates } from '../api/message.ts';
 import { endReasons, pauseReasons } from '../session/end.ts';
 import { sessionStates } from '../session/state.ts';
 import { toolCallStates } from '../tool-call/state.ts';
@@ -83,6 +84,13 @@ export const dispatcherEventSchema = z.discriminatedUnion('type', [
     cause: z.enum(extendableCauses),
     used: z.object({ actions: z.int(), minutes: z.number() }),
     grants: z.object({ actions: z.int(), minutes: z.number(), left: z.int() }),
+  }),
+  /** What the person says after the instruction, or that the session waits for it. */
+  z.object({
+    type: z.literal('message'),
+    number: z.int(),
+    state: z.enum(messageStates),
+    text: z.string().optional(),
   }),
   /** Session totals after a model exchange. */
   z.object({

@@ -24,6 +24,8 @@ export const sessionOrderSchema = z.object({
   surface: z.enum(surfaces),
   interactive: z.boolean(),
   instruction: z.string(),
+  /** Whether the session asks for its person's next message when it has answered. */
+  followUps: z.boolean().optional(),
   systemPrompt: z.string(),
   repository: orderedRepositorySchema,
   /** Built-in tools that the policy does not disable. */

@@ -56,3 +56,6 @@ export const pauseReasons = [
   'by_person',
 ] as const;
 export type PauseReason = (typeof pauseReasons)[number];
+
+/** Ends by a budget that leaves room for a last exchange with the model: tokens and money are not what ran out. */
+export const summarisedEnds: readonly EndReason[] = ['time_budget', 'budget_actions', 'budget_commands'];

@@ -11,6 +11,10 @@ export interface SurfaceRules {
   readonly compactionCostsAction: boolean;
   /** Whether each message of the person restarts the session's budget. */
   readonly messageRestartsBudget: boolean;
+  /** Whether a message of the person grants the extension that is asked for. */
+  readonly messageExtends: boolean;
+  /** Whether a session that has used up its budget says in a last exchange, without tools, how far it came. */
+  readonly summarisesAtBudgetEnd: boolean;
 }
 
 const elsewhere: SurfaceRules = {
@@ -18,6 +22,8 @@ const elsewhere: SurfaceRules = {
   parsesFragments: false,
   compactionCostsAction: false,
   messageRestartsBudget: false,
+  messageExtends: false,
+  summarisesAtBudgetEnd: false,
 };
 
 /** The table of surfaces: the one place that knows that the terminal differs. */
@@ -27,8 +33,10 @@ export const surfaceRules = {
     parsesFragments: true,
     compactionCostsAction: true,
     messageRestartsBudget: true,
+    messageExtends: false,
+    summarisesAtBudgetEnd: true,
   },
-  ide: elsewhere,
+  ide: { ...elsewhere, messageExtends: true },
   api: elsewhere,
   trigger: elsewhere,
 } as const satisfies Readonly<Record<Surface, SurfaceRules>>;

@@ -1,5 +1,6 @@
 import { sessionViewSchema, toolCallViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
@@ -10,6 +11,7 @@ import { askApproval, waitingApprovals } from '../follow/approvals.ts';
 import { showDiffFiles, showPatch } from '../follow/diff-view.ts';
 import { askExtension, waitingExtension } from '../follow/extensions.ts';
 import { followSession } from '../follow/event-stream.ts';
+import { askNextMessage } from '../follow/messages.ts';
 import { createSessionView } from '../follow/session-view.ts';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
@@ -26,6 +28,7 @@ interface RunOptions {
   readonly model?: string;
   readonly runtime?: string;
   readonly nonInteractive?: boolean;
+  readonly stay?: boolean;
   readonly json?: boolean;
 }
 
@@ -51,20 +54,32 @@ export async function attend(
   });
   for await (const event of events) {
     view.show(event);
-    if (options.interactive && event.event.type === 'extension' && event.event.state === 'waiting') {
-      view.flush();
-      const extension = await waitingExtension(client, sessionId);
-      if (extension !== undefined) await askExtension(client, extension);
-    }
-    if (event.event.type !== 'approval' || event.event.state !== 'waiting' || !options.interactive) continue;
+    if (!options.interactive || !isQuestion(event.event)) continue;
     view.flush();
-    // Asked afresh: while the stream was catching up it may have been decided elsewhere.
-    const { approvalId } = event.event;
-    const approval = (await waitingApprovals(client, sessionId)).find(({ id }) => id === approvalId);
-    if (approval !== undefined) await askApproval(client, approval);
+    await askPerson(client, sessionId, event.event);
   }
   view.flush();
   return client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
+}
+
+function isQuestion(event: SessionEvent): boolean {
+  if (event.type === 'message') return event.state === 'awaited';
+  return (event.type === 'approval' || event.type === 'extension') && event.state === 'waiting';
+}
+
+/** Asked afresh: while the stream was catching up it may have been answered elsewhere. */
+async function askPerson(client: ApiClient, sessionId: string, event: SessionEvent): Promise<void> {
+  if (event.type === 'message') {
+    const session = await client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
+    if (session.reason === 'awaiting_message') await askNextMessage(client, sessionId);
+  } else if (event.type === 'extension') {
+    const extension = await waitingExtension(client, sessionId);
+    if (extension !== undefined) await askExtension(client, extension);
+  } else if (event.type === 'approval') {
+    const { approvalId } = event;
+    const approval = (await waitingApprovals(client, sessionId)).find(({ id }) => id === approvalId);
+    if (approval !== undefined) await askApproval(client, approval);
+  }
 }
 
 /** One gesture: Ctrl-C stops the session, and with it its sandbox and whatever was not approved. */
@@ -94,6 +109,7 @@ async function run(instruction: string, options: RunOptions, io: CommandIo): Pro
         interactive,
         execution,
         bounds,
+        followUps: interactive && options.stay === true,
         ...(options.project === undefined ? {} : { project: options.project }),
         ...(options.model === undefined ? {} : { model: options.model }),
         ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
@@ -162,6 +178,7 @@ export function registerRun(program: Command, io: CommandIo): void {
     .option('--model <id>', 'the model')
     .option('--runtime <name>', 'who drives the loop')
     .option('--non-interactive', 'nobody can be asked: what needs an approval is refused')
+    .option('--stay', 'stays open for further messages when it has answered')
     .option('--json', 'one JSON object at the end on stdout, all else on stderr')
     .addHelpText(
       'after',

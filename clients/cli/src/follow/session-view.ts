@@ -96,6 +96,9 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
         return line(
           `${paint.yellow('?')} budget ${event.state}: used ${event.used.actions} actions, ${event.used.minutes} minutes; the next extension grants ${event.grants.actions} actions and ${event.grants.minutes} minutes, ${event.grants.left} more after it`,
         );
+      case 'message':
+        if (event.state === 'sent') return line(`${paint.cyan('>')} ${makeVisible(event.text ?? '')}`);
+        return event.state === 'awaited' ? line(paint.dim('  it has answered and waits for you')) : undefined;
       case 'usage':
         return line(
           paint.dim(

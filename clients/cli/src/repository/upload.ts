@@ -15,14 +15,16 @@ export interface UploadedRepository {
   readonly dirty: boolean;
 }
 
-/** Packs a local repository and hands it to the fleet; bytes that the fleet already has are not sent again. */
+/** Packs a local repository and hands it to a project of the fleet, `local` if none is named; bytes that the fleet already has are not sent again. */
 export async function uploadRepository(
   client: ApiClient,
   repository: LocalRepository,
   signal: AbortSignal,
+  project?: string,
 ): Promise<UploadedRepository> {
+  const query = project === undefined ? '' : `?project=${encodeURIComponent(project)}`;
   return withBundle(repository, async (bundle) => {
-    const upload = await client.json('/v1/uploads', uploadAnswerSchema, {
+    const upload = await client.json(`/v1/uploads${query}`, uploadAnswerSchema, {
       method: 'POST',
       body: { sha256: bundle.sha256, bytes: bundle.bytes },
       signal,

@@ -4,6 +4,7 @@ import { Agent } from 'undici';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
+import { nextMessageAnswerSchema } from '@lemniscate/shared/protocol/next-message.ts';
 import { heartbeatAnswerSchema } from '@lemniscate/shared/protocol/server-status.ts';
 import { eventBatchAnswerSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import { uploadAnswerSchema } from '@lemniscate/shared/protocol/session-result.ts';
@@ -57,6 +58,10 @@ export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatche
     askPermit: async (held, request, signal) =>
       permitAnswerSchema.parse(
         await call(path(held, 'permits'), request, request.waitMs + deadlines.permitBeyondWait, signal),
+      ),
+    nextMessage: async (held, request, signal) =>
+      nextMessageAnswerSchema.parse(
+        await call(path(held, 'messages'), request, request.waitMs + deadlines.permitBeyondWait, signal),
       ),
     sendResult: async (held, result, signal) => {
       await call(path(held, 'result'), result, deadlines.result, signal);

@@ -7,6 +7,8 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { permitRequestSchema } from '@lemniscate/shared/protocol/permit.ts';
 import type { PermitAnswer, PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
+import { nextMessageRequestSchema } from '@lemniscate/shared/protocol/next-message.ts';
+import type { NextMessageAnswer, NextMessageRequest } from '@lemniscate/shared/protocol/next-message.ts';
 import { serverStatusSchema } from '@lemniscate/shared/protocol/server-status.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { eventBatchSchema } from '@lemniscate/shared/protocol/session-event.ts';
@@ -44,6 +46,7 @@ export interface ScriptedDispatcher {
   repeats: number;
   onPermit: (request: PermitRequest) => PermitAnswer;
   onModel: (request: ModelRequest) => ScriptedTurn;
+  onNextMessage: (request: NextMessageRequest) => NextMessageAnswer;
   /** Looked at before a result is taken; an error refuses it. */
   onResult: (result: SessionResult) => CodedError | null;
   /** Uploaded bytes by their upload id, once complete. */
@@ -110,6 +113,8 @@ export async function startScriptedDispatcher(
       self.permits.push(asked);
       return json(response, 200, self.onPermit(asked));
     }
+    if (what === 'messages')
+      return json(response, 200, self.onNextMessage(nextMessageRequestSchema.parse(body)));
     if (what === 'result') {
       const result = sessionResultSchema.parse(body);
       const refusal = self.onResult(result);
@@ -180,6 +185,7 @@ export async function startScriptedDispatcher(
     repeats: 0,
     onPermit: () => ({ verdict: 'go', decidedBy: 'automation', reasons: [] }),
     onModel: () => ({ blocks: [{ text: 'Nothing to do.' }] }),
+    onNextMessage: () => ({ kind: 'end', reason: 'finished' }),
     onResult: () => null,
     uploads: new Map(),
     leaseMs: 15_000,

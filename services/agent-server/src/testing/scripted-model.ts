@@ -27,6 +27,7 @@ export interface ModelRequest {
     readonly content: readonly Record<string, unknown>[];
   }[];
   readonly tools?: readonly { readonly name: string }[];
+  readonly tool_choice?: { readonly type: string };
 }
 
 /** The turn as the events of the Anthropic Messages stream. */

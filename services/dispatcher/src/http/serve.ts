@@ -27,6 +27,7 @@ import { registerLogRoutes } from './log-routes.ts';
 import { registerPermitRoutes } from './permits-routes.ts';
 import type { OpenAnswers } from './open-answers.ts';
 import { registerExtensionRoutes } from './extension-routes.ts';
+import { registerMessageRoutes, registerNextMessageRoutes } from './message-routes.ts';
 import { registerProjectRoutes } from './project-routes.ts';
 import { registerRevocationRoutes } from './revocation-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
@@ -117,6 +118,7 @@ export async function servePublic(
   registerToolCallRoutes(app, deps);
   registerApprovalRoutes(app, deps);
   registerExtensionRoutes(app, deps);
+  registerMessageRoutes(app, deps);
   registerUploadRoutes(app, deps);
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
@@ -144,6 +146,7 @@ export async function serveInternal(
   registerHeartbeatRoutes(app, deps);
   registerEventIngestRoutes(app, deps);
   registerPermitRoutes(app, deps);
+  registerNextMessageRoutes(app, deps);
   registerResultRoutes(app, deps);
   registerAttemptUploadRoutes(app, deps);
   registerGatewayRoutes(app, deps);

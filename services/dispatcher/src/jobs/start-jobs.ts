@@ -8,6 +8,7 @@ import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
 import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts';
 import { requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
 import { expireExtensions } from '../application/budgets/decide-extension.ts';
+import { finishIdle } from '../application/messages/send-message.ts';
 import { probeServers } from '../application/servers/probe-servers.ts';
 import type { ProbeDeps, ProbeMemory } from '../application/servers/probe-servers.ts';
 import type { PlacementJob, PlacementQueue } from '../application/ports/placement-queue.ts';
@@ -55,6 +56,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['reaper', 1_000, 'probeServers', () => reap(deps)],
     ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
     ['approval expiry', 1_000, null, () => expireApprovals(deps)],
+    ['idle sessions', 5_000, null, () => finishIdle(deps)],
     ['extension expiry', 1_000, null, () => expireExtensions(deps)],
     ['budget watch', 5_000, null, () => stopOverdue(deps)],
     ['gateway alive', 5_000, null, () => sayAlive(deps)],

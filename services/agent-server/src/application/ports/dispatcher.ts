@@ -1,5 +1,6 @@
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { PermitAnswer, PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
+import type { NextMessageAnswer, NextMessageRequest } from '@lemniscate/shared/protocol/next-message.ts';
 import type { HeartbeatAnswer, ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import type { EventBatchAnswer } from '@lemniscate/shared/protocol/session-event.ts';
 import type {
@@ -33,6 +34,7 @@ export interface Dispatcher {
   heartbeat(status: ServerStatus, signal: AbortSignal): Promise<HeartbeatAnswer>;
   sendEvents(held: Held, batch: JournalBatch, signal: AbortSignal): Promise<EventBatchAnswer>;
   askPermit(held: Held, request: PermitRequest, signal: AbortSignal): Promise<PermitAnswer>;
+  nextMessage(held: Held, request: NextMessageRequest, signal: AbortSignal): Promise<NextMessageAnswer>;
   sendResult(held: Held, result: SessionResult, signal: AbortSignal): Promise<void>;
   requestUpload(held: Held, request: UploadRequest, signal: AbortSignal): Promise<UploadAnswer>;
   completeUpload(held: Held, uploadId: string, signal: AbortSignal): Promise<void>;

@@ -2,6 +2,7 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import type { EventSink } from '../event-sink.ts';
+import type { MessageDesk } from '../message-desk.ts';
 import type { Lease } from '../lease.ts';
 import type { Dispatcher } from '../ports/dispatcher.ts';
 import type { Log } from '../ports/log.ts';
@@ -20,6 +21,11 @@ export interface RuntimeContext {
   readonly log: Log;
   /** Aborted by a stop, a stale attempt, a lost sandbox. The runtime then settles within seconds. */
   readonly signal: AbortSignal;
+  /** Aborted when nothing of the attempt counts any more: a session that only has to end may still say so. */
+  readonly closing: AbortSignal;
+  /** Why the session was told to end, once it was. */
+  stopped(): EndReason | null;
+  readonly messages: MessageDesk;
 }
 
 /** How a runtime's work ended, and its last words for the person. */

@@ -1,6 +1,8 @@
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { settledWithin } from '../abortable.ts';
 import type { RuntimeEnd } from '../runtimes/runtime.ts';
+import { createMessageDesk } from '../message-desk.ts';
+import { hasLastWords, lastWordsMs } from '../runtimes/last-words.ts';
 import { createPermitDesk } from '../tool-calls/permit-desk.ts';
 import { endingOfError, endingOfSandbox } from './ending.ts';
 import type { Ending } from './ending.ts';
@@ -26,10 +28,23 @@ export async function work(context: SessionContext, { sandbox }: StartedSession)
   const { dispatcher, clock, log } = deps;
   const permits = createPermitDesk({ held, dispatcher, lease, log });
   const running = timings.measure('running', () =>
-    runtime.run({ order, sandbox, sink: journal, permits, lease, dispatcher, clock, log, signal }),
+    runtime.run({
+      order,
+      sandbox,
+      sink: journal,
+      permits,
+      lease,
+      dispatcher,
+      clock,
+      log,
+      signal,
+      closing: AbortSignal.any([interruption.everything, lost.signal]),
+      stopped: () => interruption.stopped()?.reason ?? null,
+      messages: createMessageDesk({ held, dispatcher, lease, log }),
+    }),
   );
   try {
-    return await settledOrAborted(running, signal);
+    return await settledOrAborted(running, signal, context);
   } catch (error) {
     if (interruption.work.aborted) throw error;
     deps.log.warn({ ...held, error: String(error) }, 'the runtime failed');
@@ -39,14 +54,24 @@ export async function work(context: SessionContext, { sandbox }: StartedSession)
   }
 }
 
-async function settledOrAborted(running: Promise<RuntimeEnd>, signal: AbortSignal): Promise<RuntimeEnd> {
+async function settledOrAborted(
+  running: Promise<RuntimeEnd>,
+  signal: AbortSignal,
+  { order, interruption }: Pick<SessionContext, 'order' | 'interruption'>,
+): Promise<RuntimeEnd> {
   const aborted = Promise.withResolvers<void>();
   const onAbort = () => aborted.resolve();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     await Promise.race([running.catch(() => undefined), aborted.promise]);
-    // Whatever the runtime says after an interruption, the interruption is why the session ends.
-    if (signal.aborted) await settledWithin(running, settleMs);
+    if (!signal.aborted) return await running;
+    // Whatever the runtime says after an interruption, the interruption is why the session ends; but a session that
+    // ran out of a budget may still say how far it came.
+    const reason = interruption.stopped()?.reason ?? null;
+    const speaks = reason !== null && hasLastWords(order, reason);
+    const settled = await settledWithin(running, speaks ? lastWordsMs + settleMs : settleMs);
+    const said = settled && speaks ? await running.catch(() => null) : null;
+    if (said !== null && said.reason === reason && !interruption.everything.aborted) return said;
     signal.throwIfAborted();
     return await running;
   } finally {

@@ -5,6 +5,8 @@ import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
+import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
+import { beginExchange } from '../gateway/begin-exchange.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { Person } from '../identity.ts';
 import { requestPermit } from '../permits/request-permit.ts';
@@ -176,4 +178,28 @@ test('a client’s tighter bounds count and looser ones do not', async () => {
   ]);
   await aged(other, 11);
   assert.equal((await ask(other, 'c1')).verdict, 'stop');
+});
+
+test('on the terminal a session that ran out of actions has one more exchange, and no other surface has', async () => {
+  const planned = {
+    provider: 'scripted',
+    model: 'scripted-1',
+    requestBytes: 10,
+    maxTokens: 10,
+    at: Date.now(),
+  };
+  const priceBook = readPinnedPriceBook();
+  for (const [surface, last] of [
+    ['terminal', true],
+    ['api', false],
+  ] as const) {
+    const claim = await openTestSession(record, { surface, policy: policyOf({ maxActions: 1 }) });
+    const begin = () => beginExchange({ ...record, priceBook }, claim, planned);
+    await begin();
+    await ask(claim, 'c1');
+    assert.equal((await ask(claim, 'c2')).verdict, 'stop');
+    if (last) assert.match(await begin(), /^use_/);
+    await assert.rejects(begin(), { code: 'budget_exhausted' });
+    assert.equal((await ask(claim, 'c3')).verdict, 'stop', 'whatever the last words ask for');
+  }
 });

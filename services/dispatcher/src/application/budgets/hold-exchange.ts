@@ -2,6 +2,7 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
+import { holdUntil } from '../events/hold-until.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { LiveEvents } from '../ports/live-events.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -20,8 +21,6 @@ export interface HoldDeps extends AskExtensionDeps {
 
 /** Clients wait five minutes for the head of an answer; whoever still waits then asks again. Milliseconds. */
 const holdMs = 4 * 60_000;
-/** A decision made in another dispatcher is seen at the latest after this, whatever happens to signals. */
-const recheckMs = 1_000;
 
 /**
  * Holds a model exchange back while the budget is used up and a person can extend it. Returns when it may be begun or
@@ -29,25 +28,16 @@ const recheckMs = 1_000;
  * @throws CodedError `awaiting_extension` when nobody has answered yet, `attempt_stale`
  */
 export async function holdWhileExtendable(deps: HoldDeps, claim: AttemptClaim): Promise<void> {
-  let wake = Promise.withResolvers<void>();
-  const stopListening = deps.live.subscribe(claim.sessionId, () => wake.resolve());
-  try {
-    const deadline = deps.clock.monotonicMs() + holdMs;
-    while (await mustWait(deps, claim)) {
-      const left = deadline - deps.clock.monotonicMs();
-      if (left <= 0)
-        throw new CodedError(
-          'awaiting_extension',
-          `Session ${claim.sessionId} has used up its budget and waits for its person.`,
-          { session: claim.sessionId },
-        );
-      const timer = setTimeout(wake.resolve, Math.min(left, recheckMs));
-      await wake.promise.finally(() => clearTimeout(timer));
-      wake = Promise.withResolvers();
-    }
-  } finally {
-    stopListening();
-  }
+  const wait = { ms: holdMs, gone: new AbortController().signal };
+  const free = await holdUntil(deps, claim.sessionId, wait, async () =>
+    (await mustWait(deps, claim)) ? null : true,
+  );
+  if (free !== null) return;
+  throw new CodedError(
+    'awaiting_extension',
+    `Session ${claim.sessionId} has used up its budget and waits for its person.`,
+    { session: claim.sessionId },
+  );
 }
 
 async function mustWait(deps: HoldDeps, claim: AttemptClaim): Promise<boolean> {

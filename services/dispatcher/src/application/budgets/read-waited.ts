@@ -13,6 +13,8 @@ export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<
        SELECT created_at AS since, decided_at AS until FROM approvals WHERE session_id = s.id
        UNION ALL
        SELECT asked_at, decided_at FROM budget_extensions WHERE session_id = s.id
+       UNION ALL
+       SELECT asked_at, answered_at FROM session_messages WHERE session_id = s.id AND asked_at IS NOT NULL
      ) w ON w.until IS NULL OR s.budget_from IS NULL OR w.until > s.budget_from
      WHERE s.id = $1`,
     [sessionId],

@@ -4,6 +4,7 @@ import type { NewId } from '@lemniscate/shared/id.ts';
 import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import { holdWhileExtendable } from '../budgets/hold-exchange.ts';
 import type { HoldDeps } from '../budgets/hold-exchange.ts';
+import { claimSummary } from '../budgets/claim-summary.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
 import { exhaustedActions, exhaustedTime } from '../budgets/session-budget.ts';
 import type { ExhaustedBudget } from '../budgets/session-budget.ts';
@@ -48,8 +49,9 @@ export async function beginExchange(
       readTotals(tx, claim.sessionId),
       readWaitedMs(tx, claim.sessionId),
     ]);
+    const summary = await claimSummary(tx, locked);
     const exhausted =
-      exhaustedBudget({ ...locked, waited_ms: waited }, totals, reserved) ??
+      exhaustedBudget({ ...locked, waited_ms: waited }, totals, reserved, summary) ??
       (await exhaustedOrganisation(tx, locked, reserved));
     if (exhausted !== null) {
       await tx.query('UPDATE sessions SET stop_reason = coalesce(stop_reason, $2) WHERE id = $1', [
@@ -110,20 +112,18 @@ function exhaustedBudget(
   session: LiveAttempt,
   totals: UsageTotals,
   reserved: string | null,
+  summary: boolean,
 ): ExhaustedBudget | null {
+  const { budgets } = session.policy;
+  const spent = exhaustedTokens(budgets, totals) ?? exhaustedCost(budgets, totals, reserved);
+  if (summary) return spent;
   if (session.stop_reason !== null)
     return {
       reason: session.stop_reason as ExhaustedBudget['reason'],
       message: 'The session is being stopped.',
       extendable: false,
     };
-  const { budgets } = session.policy;
-  return (
-    exhaustedTime(budgets, session) ??
-    exhaustedActions(budgets, session) ??
-    exhaustedTokens(budgets, totals) ??
-    exhaustedCost(budgets, totals, reserved)
-  );
+  return exhaustedTime(budgets, session) ?? exhaustedActions(budgets, session) ?? spent;
 }
 
 function exhaustedTokens(budgets: Policy['budgets'], totals: UsageTotals): ExhaustedBudget | null {

@@ -53,6 +53,7 @@ export function sessionOrder(
     surface: session.surface,
     interactive: session.interactive,
     instruction: session.instruction,
+    followUps: session.follow_ups,
     systemPrompt: systemPrompt({ interactive: session.interactive, canRun: tools.includes('run_command') }),
     repository,
     tools,

@@ -124,8 +124,8 @@ async function insertSession(
 ): Promise<void> {
   await tx.query(
     `INSERT INTO sessions (id, project_id, state, phase, instruction, repository, runtime, model, surface, interactive,
-       execution, opened_by, policy, policy_digest, pinned_server, bounds)
-     VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+       execution, opened_by, policy, policy_digest, pinned_server, bounds, follow_ups)
+     VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
     [
       id,
       request.project,
@@ -141,6 +141,7 @@ async function insertSession(
       frozen.digest,
       request.server ?? null,
       request.bounds === undefined ? null : JSON.stringify(request.bounds),
+      request.followUps,
     ],
   );
 }

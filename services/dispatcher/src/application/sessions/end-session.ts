@@ -11,6 +11,8 @@ import type { Transaction } from '../ports/transaction.ts';
 import { changeSessionState } from './change-state.ts';
 import { extensionColumns, extensionEvent } from '../budgets/extension-row.ts';
 import type { ExtensionRow } from '../budgets/extension-row.ts';
+import { messageColumns, messageEvent } from '../messages/message-row.ts';
+import type { MessageRow } from '../messages/message-row.ts';
 import { lockSession } from './session-row.ts';
 import type { SessionRow } from './session-row.ts';
 
@@ -56,7 +58,7 @@ export async function endSession(
   const withdrawn = await withdrawApprovals(tx, session.id);
   if (withdrawn.events.length > 0)
     await deps.events.append(tx, session.id, session.attempt, withdrawn.events);
-  await withdrawExtension(deps, tx, session);
+  await withdrawQuestions(deps, tx, session);
   const end = sessionEnds[input.reason];
   if (input.timingsMs !== undefined)
     await tx.query('UPDATE sessions SET timings_ms = timings_ms || $2::jsonb WHERE id = $1', [
@@ -79,7 +81,8 @@ export async function endSession(
   ]);
 }
 
-async function withdrawExtension(
+/** Nobody is asked any more: neither for an extension nor for a message. */
+async function withdrawQuestions(
   deps: Pick<EndSessionDeps, 'events'>,
   tx: Transaction,
   session: SessionRow,
@@ -89,7 +92,16 @@ async function withdrawExtension(
      WHERE session_id = $1 AND state = 'waiting' RETURNING ${extensionColumns}`,
     [session.id],
   );
-  if (row !== undefined) await deps.events.append(tx, session.id, session.attempt, [extensionEvent(row)]);
+  const [message] = await tx.query<MessageRow>(
+    `UPDATE session_messages SET state = 'withdrawn', answered_at = now()
+     WHERE session_id = $1 AND state = 'awaited' RETURNING ${messageColumns}`,
+    [session.id],
+  );
+  const events = [
+    ...(row === undefined ? [] : [extensionEvent(row)]),
+    ...(message === undefined ? [] : [messageEvent(message)]),
+  ];
+  if (events.length > 0) await deps.events.append(tx, session.id, session.attempt, events);
 }
 
 interface WithdrawnApproval extends Record<string, unknown> {

@@ -25,6 +25,7 @@ export interface SessionRow extends Record<string, unknown> {
   readonly model: string;
   readonly surface: Surface;
   readonly interactive: boolean;
+  readonly follow_ups: boolean;
   readonly execution: string;
   readonly opened_by: string;
   readonly policy: Policy;
@@ -33,7 +34,7 @@ export interface SessionRow extends Record<string, unknown> {
 }
 
 const columns = `id, version, project_id, state, phase, reason, message, attempt, generation, losses, server_id,
-  pinned_server, instruction, repository, runtime, model, surface, interactive, execution, opened_by, policy,
+  pinned_server, instruction, repository, runtime, model, surface, interactive, follow_ups, execution, opened_by, policy,
   policy_digest, stop_reason`;
 
 /**

@@ -44,8 +44,9 @@ export async function askModel(
       signal.throwIfAborted();
       const fault = asPassingFault(error);
       listener.onVoid(fault.message);
-      const dispatcherAway = fault.code === 'service_unreachable';
-      if (!dispatcherAway) failingSince ??= context.clock.monotonicMs();
+      // Neither is the model's failure: the dispatcher is away, or it holds the exchange for a person.
+      const waits = fault.code === 'service_unreachable' || fault.code === 'awaiting_extension';
+      if (!waits) failingSince ??= context.clock.monotonicMs();
       if (failingSince !== null && context.clock.monotonicMs() - failingSince > failingMs) throw fault;
       context.log.warn(
         { sessionId: context.order.sessionId, error: fault.message },
@@ -78,6 +79,8 @@ async function refusal(context: Pick<RuntimeContext, 'order'>, answer: ModelAnsw
   const { status } = answer;
   if (status === 409) return staleAttempt(context.order.sessionId, context.order.attempt);
   if (status === 402) return new CodedError('budget_exhausted', why, { budget: budgetIn(text) });
+  if (status === 503 && text.includes('"awaiting_extension"'))
+    return new CodedError('awaiting_extension', why, { retryable: true });
   if (passingStatuses.has(status)) {
     return new CodedError('provider_failed', `The model did not answer (${status}): ${why}`, {
       retryable: true,

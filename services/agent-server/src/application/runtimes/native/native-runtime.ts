@@ -1,10 +1,16 @@
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import { asEndReason } from '../../tool-calls/run-tool-call.ts';
 import type { Runtime, RuntimeContext, RuntimeEnd } from '../runtime.ts';
 import { createCallIds } from './call-ids.ts';
+import type { CallIds } from './call-ids.ts';
 import type { ModelMessage } from './message-draft.ts';
 import { createRequest } from './request.ts';
 import type { TranscriptMessage } from './request.ts';
 import { assistantMessage, toolAnswers, userText } from './transcript.ts';
 import { listenToTurn } from './turn-view.ts';
+import { hasLastWords } from '../last-words.ts';
+import { summarise } from './summary.ts';
 import { askModel } from './model-exchange.ts';
 import { runTurnTools } from './turn-tools.ts';
 
@@ -14,22 +20,72 @@ const maxContinuations = 5;
 /** Our own loop, outside the sandbox: ask the model, take its requests through permit and execution, answer, repeat. */
 export const nativeRuntime: Runtime = {
   run: async (context) => {
-    const transcript: TranscriptMessage[] = [userText(context.order.instruction)];
-    const callIds = createCallIds();
-    let continuations = 0;
-    for (let turn = 1; ; turn += 1) {
-      const view = listenToTurn(context, turn, callIds);
-      const request = createRequest(context.order, transcript);
-      const message = await askModel(context, request, view.listener).finally(view.finish);
-      const next = await afterMessage(context, message, view.calls, transcript);
-      if (next.kind === 'end') return next.end;
-      continuations = next.kind === 'continued' ? continuations + 1 : 0;
-      if (continuations > maxContinuations) {
-        return modelFailed(`The model's answer was cut or paused ${continuations} times in a row.`);
-      }
-    }
+    const talk: Talk = {
+      transcript: [userText(context.order.instruction)],
+      callIds: createCallIds(),
+      turn: 0,
+      messages: 0,
+    };
+    const end = await converse(context, talk).catch((error: unknown) => {
+      const reason = context.stopped() ?? budgetOf(error);
+      if (reason === null || !hasLastWords(context.order, reason)) throw error;
+      return { reason, message: isCodedError(error) ? error.message : '' };
+    });
+    if (!hasLastWords(context.order, end.reason)) return end;
+    const summary = await summarise(context, talk.transcript, talk.turn + 1);
+    return { ...end, message: `${end.message}\n\n${summary}`.trim() };
   },
 };
+
+/** What was said so far. */
+interface Talk {
+  readonly transcript: TranscriptMessage[];
+  readonly callIds: CallIds;
+  turn: number;
+  /** Messages of the person after the instruction. */
+  messages: number;
+}
+
+/** Works until the agent has answered, and again for every further message where the session stays for some. */
+async function converse(context: RuntimeContext, talk: Talk): Promise<RuntimeEnd> {
+  for (;;) {
+    const end = await workUntilAnswer(context, talk);
+    if (end.reason !== 'finished' || context.order.followUps !== true) return end;
+    context.sink.emit({ type: 'phase', phase: 'waiting' });
+    const next = await context.messages.next(talk.messages, context.signal);
+    if (next.kind === 'end') {
+      const reason = asEndReason(next.reason);
+      return reason === 'finished' ? end : { reason, message: '' };
+    }
+    context.sink.emit({ type: 'phase', phase: 'working' });
+    talk.messages = next.number;
+    talk.transcript.push(userText(next.text));
+  }
+}
+
+async function workUntilAnswer(context: RuntimeContext, talk: Talk): Promise<RuntimeEnd> {
+  const { transcript } = talk;
+  let continuations = 0;
+  for (;;) {
+    talk.turn += 1;
+    const view = listenToTurn(context, talk.turn, talk.callIds);
+    const request = createRequest(context.order, transcript);
+    const message = await askModel(context, request, view.listener).finally(view.finish);
+    const next = await afterMessage(context, message, view.calls, transcript);
+    if (next.kind === 'end') return next.end;
+    continuations = next.kind === 'continued' ? continuations + 1 : 0;
+    if (continuations > maxContinuations) {
+      return modelFailed(`The model's answer was cut or paused ${continuations} times in a row.`);
+    }
+  }
+}
+
+/** The end by a budget that the gateway named when it refused an exchange. */
+function budgetOf(error: unknown): EndReason | null {
+  if (!isCodedError(error, 'budget_exhausted')) return null;
+  const { budget } = error.details;
+  return typeof budget === 'string' ? asEndReason(budget) : null;
+}
 
 type Next = { kind: 'end'; end: RuntimeEnd } | { kind: 'continued' } | { kind: 'answered' };
 type TurnCalls = ReturnType<typeof listenToTurn>['calls'];

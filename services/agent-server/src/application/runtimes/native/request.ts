@@ -43,7 +43,11 @@ const cached = { cache_control: { type: 'ephemeral' } } as const;
  * (which never change within a session), the transcript up to the last user message, and up to the one before it, so
  * that this turn finds what the former wrote.
  */
-export function createRequest(order: SessionOrder, transcript: readonly TranscriptMessage[]): string {
+export function createRequest(
+  order: SessionOrder,
+  transcript: readonly TranscriptMessage[],
+  options: { readonly toolsBarred?: boolean } = {},
+): string {
   const system = [order.systemPrompt, surroundings].filter((text) => text !== '').join('\n\n');
   const marked = new Set(
     transcript
@@ -57,7 +61,9 @@ export function createRequest(order: SessionOrder, transcript: readonly Transcri
     max_tokens: maxTokens,
     stream: true,
     system: [{ type: 'text', text: system, ...cached }],
+    // Tools stay listed when they are barred: they are part of what the provider has read already.
     ...(order.tools.length > 0 ? { tools: order.tools.map(toolDefinition) } : {}),
+    ...(order.tools.length > 0 && options.toolsBarred === true ? { tool_choice: { type: 'none' } } : {}),
     messages: transcript.map((message, index) => (marked.has(index) ? mark(message) : message)),
   });
 }

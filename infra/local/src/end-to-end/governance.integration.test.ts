@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openSession } from '@lemniscate/cli/open-session.ts';
+import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import { z } from 'zod';
+import { projectRoot } from '../project-root.ts';
+import { makeRepository, processesOf, runSession, startTestFleet } from './test-fleet.ts';
+import type { TestFleet } from './test-fleet.ts';
+
+let site: TestFleet;
+let folder: string;
+
+const policy = `
+tools: {read_file: allow, list_files: allow, search_files: allow, write_file: allow, edit_file: allow, run_command: allow}
+freeCommands: [sleep, 'true']
+`;
+
+before(async () => {
+  site = await startTestFleet();
+  folder = makeRepository(site.scratch, 'plain', { 'main.py': 'print("hello")\n', 'README.md': '# Plain\n' });
+  await site.client.json('/v1/projects', z.unknown(), { method: 'POST', body: { id: 'lab', policy } });
+});
+
+after(async () => {
+  await site.stop();
+  assert.deepEqual(processesOf(site.scratch), []);
+});
+
+const post = (path: string, body: object) => site.client.json(path, z.unknown(), { method: 'POST', body });
+
+test('a terminal run that nobody follows and that runs out of actions ends with exit 3 and its last words', async () => {
+  const child = spawn(
+    process.execPath,
+    [
+      join(projectRoot, 'clients/cli/bin/lemniscate.mjs'),
+      ...['run', 'say what is here', '--repo', folder, '--project', 'lab', '--json'],
+    ],
+    {
+      env: {
+        ...site.environment,
+        TMPDIR: site.scratch,
+        LEMNISCATE_AGENT_EXECUTION: 'server',
+        LEMNISCATE_SESSION_MAX_ACTIONS: '1',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  assert.equal(code, 3, stderr);
+  const summary = z
+    .object({ state: z.string(), reason: z.string(), toolCalls: z.array(z.unknown()) })
+    .parse(JSON.parse(stdout));
+  assert.deepEqual([summary.state, summary.reason], ['failed', 'budget_actions']);
+  assert.match(stderr, /maxActions is 1 instead of 150: tighter/);
+});
+
+test('an interactive session asks for an extension, gets it and finishes', async () => {
+  const asked: number[] = [];
+  const { session, audit } = await runSession(
+    site,
+    {
+      repositoryFolder: folder,
+      instruction: 'say what is here',
+      project: 'lab',
+      interactive: true,
+      bounds: { maxActions: 1 },
+    },
+    async ({ event }) => {
+      if (event.type !== 'extension' || event.state !== 'waiting') return;
+      asked.push(event.used.actions);
+      await post(`/v1/sessions/${(await newest()).id}/extension`, { decision: 'extend' });
+    },
+  );
+  assert.equal(session.state, 'completed', session.message ?? '');
+  assert.deepEqual(asked, [1]);
+  assert.equal(audit.fault, null);
+});
+
+test('a session that stays answers a further message and is finished by its person', async () => {
+  const said: string[] = [];
+  const { session, audit } = await runSession(
+    site,
+    {
+      repositoryFolder: folder,
+      instruction: 'run `true`',
+      project: 'lab',
+      interactive: true,
+      followUps: true,
+    },
+    async ({ event }) => {
+      if (event.type === 'message' && event.state === 'sent') said.push(event.text ?? '');
+      if (event.type !== 'message' || event.state !== 'awaited') return;
+      const { id } = await newest();
+      if (said.length === 0) await post(`/v1/sessions/${id}/messages`, { text: 'run `true`' });
+      else await post(`/v1/sessions/${id}/finish`, {});
+    },
+  );
+  assert.deepEqual([session.state, session.reason], ['completed', 'finished']);
+  assert.deepEqual(said, ['run `true`']);
+  assert.equal(audit.fault, null);
+});
+
+test('stopped and revoked sessions are destroyed within a second, also while a command hangs', async (t) => {
+  const spans: number[] = [];
+  for (let round = 0; round < 10; round += 1) {
+    const how = round % 2 === 0 ? 'stop' : 'revoke';
+    const seconds = 61_000 + round;
+    const { session } = await openSession(
+      site.client,
+      {
+        repositoryFolder: folder,
+        instruction: `run \`sleep ${seconds}\``,
+        project: 'lab',
+        execution: 'server',
+      },
+      AbortSignal.timeout(60_000),
+    );
+    const pids = await until(`sleep ${seconds} runs`, () => sandboxOf(`sleep ${seconds}`));
+    assert.ok(pids.length > 1, 'the sandbox itself is watched, not only its command');
+    const began = performance.now();
+    const ended = await site.client.json(`/v1/sessions/${session.id}/${how}`, sessionViewSchema, {
+      method: 'POST',
+      body: {},
+    });
+    assert.equal(ended.exitCode, how === 'stop' ? 130 : 4);
+    await until('the sandbox is gone', () => (pids.some(isAlive) ? undefined : true), 5);
+    spans.push(performance.now() - began);
+  }
+  const worst = Math.max(...spans);
+  t.diagnostic(`request to destroyed: ${spans.map((span) => span.toFixed(0)).join(' ')} ms`);
+  assert.ok(worst < 1_000, `the slowest took ${worst.toFixed(0)} ms`);
+});
+
+async function newest(): Promise<{ readonly id: string }> {
+  const page = await site.client.json(
+    '/v1/sessions?limit=1',
+    z.object({ sessions: z.array(z.object({ id: z.string() })) }),
+  );
+  const [session] = page.sessions;
+  assert.ok(session);
+  return session;
+}
+
+/** The process with this command line and those above it inside its sandbox' own process namespace. */
+function sandboxOf(command: string): number[] | undefined {
+  const found = processes().find(({ pid }) => commandOf(pid) === command);
+  if (found === undefined) return undefined;
+  const byPid = new Map(processes().map((entry) => [entry.pid, entry]));
+  const pids: number[] = [];
+  for (let at: typeof found | undefined = found; at !== undefined && at.depth > 1; at = byPid.get(at.parent))
+    pids.push(at.pid);
+  return pids;
+}
+
+/** Every process, with how many process namespaces deep it is. */
+function processes(): { readonly pid: number; readonly parent: number; readonly depth: number }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const status = read(`/proc/${name}/status`);
+      const parent = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
+      const depth = /^NSpid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/).length ?? 1;
+      return status === '' ? [] : [{ pid: Number(name), parent, depth }];
+    });
+}
+
+function commandOf(pid: number): string {
+  return read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
+}
+
+function isAlive(pid: number): boolean {
+  const state = /^State:\s+(\S)/m.exec(read(`/proc/${pid}/status`))?.[1];
+  return state !== undefined && state !== 'Z';
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    // It ended while we looked.
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    throw error;
+  }
+}
+
+async function until<Value>(what: string, look: () => Value | undefined, everyMs = 20): Promise<Value> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    const found = look();
+    if (found !== undefined) return found;
+    if (performance.now() > deadline) throw new Error(`not seen within 30 s: ${what}`);
+    await delay(everyMs);
+  }
+}

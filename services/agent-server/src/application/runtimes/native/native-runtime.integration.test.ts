@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { startBench } from '../../../testing/agent-server-bench.ts';
+import { eventOf, play, resultOf } from '../../../testing/session-script.ts';
+
+const write = { id: 'write', tool: 'write_file', input: { path: 'made', content: 'x\n' } };
+const hang = { id: 'hang', tool: 'run_command', input: { command: 'echo begun; sleep 600' } };
+
+suite('the native loop', () => {
+  test('on the terminal a session whose budget is used up says how far it came, without tools', async (t) => {
+    const bench = await startBench(t);
+    const order = bench.order({ surface: 'terminal' });
+    bench.dispatcher.onPermit = () => ({ verdict: 'stop', reason: 'budget_actions', message: 'Used up.' });
+    play(bench, [{ blocks: [write] }, { blocks: [{ text: 'I wanted to write a file.' }] }]);
+    await bench.put(order);
+    const result = await resultOf(bench, order.sessionId);
+    assert.equal(result.reason, 'budget_actions');
+    assert.match(result.message, /Used up\.\s+I wanted to write a file\./);
+    const last = bench.dispatcher.modelRequests.at(-1);
+    assert.deepEqual(last?.tool_choice, { type: 'none' });
+    const content = last?.messages.at(-1)?.content ?? [];
+    assert.deepEqual(
+      content.map((block) => [block['type'], block['tool_use_id'] ?? null]),
+      [
+        ['tool_result', 'write'],
+        ['text', null],
+      ],
+    );
+  });
+
+  test('also when the stop comes while a command hangs; and it ends without words when the model has none', async (t) => {
+    const bench = await startBench(t);
+    const order = bench.order({ surface: 'terminal' });
+    play(bench, [{ blocks: [hang] }, { blocks: [{ text: 'The command hung.' }] }]);
+    await bench.put(order);
+    await eventOf(bench, order.sessionId, 'output');
+    await bench.command({ sessionId: order.sessionId, attempt: 1, kind: 'stop', reason: 'time_budget' });
+    const result = await resultOf(bench, order.sessionId);
+    assert.deepEqual([result.reason, result.message], ['time_budget', 'The command hung.']);
+
+    const mute = bench.order({ surface: 'terminal' });
+    bench.dispatcher.onPermit = () => ({ verdict: 'stop', reason: 'budget_actions', message: 'Used up.' });
+    play(bench, [{ blocks: [write] }]);
+    await bench.put(mute);
+    assert.equal((await resultOf(bench, mute.sessionId)).message, 'Used up.');
+  });
+
+  test('elsewhere, and when money is what ran out, it just ends', async (t) => {
+    const bench = await startBench(t);
+    for (const [surface, reason] of [
+      ['api', 'budget_actions'],
+      ['terminal', 'budget_cost'],
+    ] as const) {
+      const order = bench.order({ surface });
+      bench.dispatcher.onPermit = () => ({ verdict: 'stop', reason, message: 'Used up.' });
+      play(bench, [{ blocks: [write] }, { blocks: [{ text: 'More words.' }] }]);
+      await bench.put(order);
+      assert.equal((await resultOf(bench, order.sessionId)).message, 'Used up.');
+    }
+  });
+
+  test('a session that stays asks for its person’s next message and goes on with what it knows', async (t) => {
+    const bench = await startBench(t);
+    const order = bench.order({ followUps: true });
+    const texts = ['And write a file.'];
+    bench.dispatcher.onNextMessage = ({ after }) => {
+      const text = texts[after];
+      return text === undefined
+        ? { kind: 'end', reason: 'finished' }
+        : { kind: 'message', number: after + 1, text };
+    };
+    play(bench, [{ blocks: [{ text: 'Hello.' }] }, { blocks: [write] }, { blocks: [{ text: 'Written.' }] }]);
+    await bench.put(order);
+    const result = await resultOf(bench, order.sessionId);
+    assert.deepEqual([result.reason, result.message, result.diff?.files.length], ['finished', 'Written.', 1]);
+    const said = bench.dispatcher.modelRequests[1]?.messages.map(
+      ({ role, content }) => `${role}: ${String(content[0]?.['text'])}`,
+    );
+    assert.deepEqual(said?.slice(1), ['assistant: Hello.', 'user: And write a file.']);
+  });
+});
