@@ -28,6 +28,8 @@ const heatWeight = 2;
 // Guesses that only a rehearsal makes worth a try come after all that is usual.
 const guessFrom = 3.25;
 const guessPenalty = 5;
+// Of guesses, those at constants are the fewest and the likeliest.
+const constantPenalty = 2;
 
 function toCandidate(source: SourceFile, mutation: Mutation, what: string, score: number): Candidate {
   const [from, to] = uniqueLines(source.text, mutation.start, mutation.end);
@@ -117,7 +119,8 @@ export function findCandidates(
   };
   const scored = sources.flatMap((source) =>
     mutationsOf(source, shared).map(({ mutation, what }) => {
-      const penalty = mutation.cost >= guessFrom ? guessPenalty : 0;
+      const guess = /^wrong (?:number|text)$/.test(what) ? constantPenalty : guessPenalty;
+      const penalty = mutation.cost >= guessFrom ? guess : 0;
       const fit = mutation.cost + penalty - gainOf(mutation, evidence);
       const score = heat(source, mutation.start) * heatWeight + fit;
       return toCandidate(source, mutation, what, score);

@@ -49,18 +49,20 @@ function valuesOf(node: AnyNode): AnyNode[] {
   if (node.type === 'ReturnStatement' && node.argument != null) return [node.argument];
   if (node.type === 'ArrowFunctionExpression' && node.expression) return [node.body];
   if (node.type === 'Property' && node.value.type !== 'AssignmentPattern') return [node.value];
+  if (node.type === 'CallExpression' && node.arguments.length === 1) return [...node.arguments];
   return node.type === 'VariableDeclarator' && node.init != null ? [node.init] : [];
 }
 
-const isSmall = (value: AnyNode): boolean => !/Function|Object|Array|Pattern/.test(value.type);
+const isSmall = (value: AnyNode): boolean => !/Function|Object|Array|Pattern|Spread|Literal/.test(value.type);
 
 /** A value that one of the module's functions should have gone through. */
 export const missingWrap: MutationClass = (site) => {
   const isMember = site.node.type === 'Property' && parentOf(site)?.type !== 'ObjectExpression';
   if (isMember || site.ancestors.length < 3) return [];
   const { functions } = namesInScope(site.ancestors);
+  const known = site.node.type === 'CallExpression' ? [] : functions;
   const wraps = [
-    ...functions,
+    ...known,
     'Math.round',
     'Math.floor',
     'Math.ceil',
@@ -70,7 +72,7 @@ export const missingWrap: MutationClass = (site) => {
     'String',
   ];
   return valuesOf(site.node)
-    .filter(isSmall)
+    .filter((value) => isSmall(value) && !functions.includes(textOf(site, value)))
     .flatMap((value) => {
       const isShorthand = site.node.type === 'Property' && site.node.shorthand;
       const key = isShorthand ? `${textOf(site, value)}: ` : '';

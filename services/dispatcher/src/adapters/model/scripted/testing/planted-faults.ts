@@ -96,7 +96,6 @@ export const plantedFaults: readonly PlantedFault[] = [
   { in: 'invoices', file: 'line', from: '!Number.isInteger(quantity)', to: 'Number.isInteger(quantity)' },
   { in: 'invoices', file: 'line', from: 'line.quantity * line', to: 'line.quantity + line' },
   { in: 'invoices', file: 'line', from: "'standard'", to: "'food'" },
-  { in: 'invoices', file: 'line', from: 'whole number', to: 'round number' },
   { in: 'invoices', file: 'line', from: 'unitCents, kind }', to: 'kind }' },
   {
     in: 'invoices',
