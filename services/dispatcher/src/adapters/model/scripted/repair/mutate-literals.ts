@@ -146,7 +146,7 @@ export const wrongString: MutationClass = (site) => {
   }
   if (node.type !== 'Literal' || typeof node.value !== 'string' || isImport(parentOf(site))) return [];
   const original = textOf(site, node);
-  const words = /^\w+$/.test(node.value) ? site.propertyNames.slice(0, 12) : [];
+  const words = /^\w+$/.test(node.value) ? site.propertyNames.slice(0, 40) : [];
   const others = words.map((text) => ({ text, cost: 4 })).filter(({ text }) => text !== node.value);
   return [...repairText(node.value, site), ...others].map(({ text, cost }) =>
     replaceNode(node, quoteLike(original, text), cost, ['string', 'length']),
