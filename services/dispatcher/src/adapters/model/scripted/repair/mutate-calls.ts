@@ -201,12 +201,3 @@ export const missingCall: MutationClass = (site) => {
       : [];
   return [...added, ...extra];
 };
-
-/** A last statement that computes something nobody gets: `{ a + b; }` → `{ return a + b; }`. */
-export const missingReturn: MutationClass = (site) => {
-  const { node } = site;
-  if (node.type !== 'BlockStatement' || !/Function/.test(parentOf(site)?.type ?? '')) return [];
-  const last = node.body.at(-1);
-  if (last?.type !== 'ExpressionStatement' || last.expression.type === 'AssignmentExpression') return [];
-  return [replaceNode(last, `return ${textOf(site, last)}`, 1, ['missing_value', 'thrown'])];
-};
