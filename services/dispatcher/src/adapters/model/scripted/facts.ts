@@ -1,11 +1,13 @@
 import type { Conversation } from './conversation.ts';
 import { gatherKnowledge } from './knowledge.ts';
 import type { Knowledge } from './knowledge.ts';
-import { candidateKey, findCandidates } from './repair/candidates.ts';
-import type { Candidate } from './repair/candidates.ts';
+import { findNextStep, isIncomplete, nextPart } from './next-step.ts';
+import type { NextStep } from './next-step.ts';
+import { editBetween } from './repair/text-edit.ts';
 import type { TestReport } from './repair/test-report.ts';
-import { findSuspects, readSuspects } from './suspects.ts';
+import { findSuspects } from './suspects.ts';
 import type { Suspects } from './suspects.ts';
+import { focusCommand, otherRunner, usesNodeRunner } from './test-command.ts';
 import { saysRefused } from './tool-results.ts';
 
 /** What a script's rules ask about. Texts that do not apply are empty. */
@@ -16,7 +18,7 @@ interface View {
   readonly known: Knowledge;
   readonly report: TestReport | undefined;
   readonly suspects: () => Suspects | undefined;
-  readonly candidate: () => Candidate | undefined;
+  readonly next: () => NextStep | undefined;
 }
 
 /** A finished script never needs more; a loop of a hostile tool ends here. */
@@ -50,6 +52,11 @@ const oneLine = (text: string): string => text.trim().replace(/\s+/g, ' ').slice
 const firstHeading = (text: string): string => oneLine(/^#*\s*(\S.*)$/m.exec(text)?.[1] ?? '');
 const readmeOf = ({ known }: View): string =>
   known.listing?.find((path) => /^readme(?:\.\w+)?$/i.test(path)) ?? '';
+/** What each try changed, as the model said it when it tried. */
+const triedTexts = ({ exchanges }: Conversation): string[] =>
+  exchanges
+    .filter((exchange) => exchange.tool === 'edit_file')
+    .map((exchange) => oneLine(String(exchange.input['new_text'] ?? '')).slice(0, 60));
 const lastOf = (view: View) => view.conversation.exchanges.at(-1);
 
 /** The facts by name; a script that asks for another name is refused when it is loaded. */
@@ -80,7 +87,8 @@ const factTable = {
     ) ?? '',
   unread_readme: (view: View) => unread([readmeOf(view)].filter(Boolean), view.known),
   readme_title: (view: View) => firstHeading(view.known.files.get(readmeOf(view)) ?? ''),
-  project: (view: View) => (/\bnode\b.*--test\b/.test(testScript(view)) ? 'node-test' : 'unknown'),
+  project: (view: View) => (usesNodeRunner(testScript(view)) ? 'node-test' : 'unknown'),
+  other_runner: (view: View) => otherRunner(testScript(view)),
   tests: (view: View) => {
     if (view.known.report === undefined) return 'not-run';
     if (view.report === undefined) return 'unreadable';
@@ -99,25 +107,36 @@ const factTable = {
   },
   unread_test: (view: View) => unread(view.suspects()?.tests ?? [], view.known),
   unread_suspect: (view: View) => unread(view.suspects()?.direct ?? [], view.known),
+  suspect_count: (view: View) =>
+    (view.suspects()?.direct.length ?? 0) + (view.suspects()?.neighbours.length ?? 0),
   unread_neighbour: (view: View) => unread(view.suspects()?.neighbours ?? [], view.known),
+  focus: (view: View) => focusCommand(testScript(view), view.suspects()?.tests ?? []),
+  // Asked for only while a cut output has left failures untold.
+  part_command: (view: View) =>
+    view.report !== undefined && isIncomplete(view.report)
+      ? nextPart(view.known, view.report, view.suspects()?.tests ?? [], (file) =>
+          focusCommand(testScript(view), [file]),
+        )
+      : '',
   trial: (view: View) => view.known.trial?.verdict ?? 'none',
   undo: (view: View) => (view.known.trial?.undoFailed === true ? 'failed' : 'possible'),
   trial_path: (view: View) => view.known.trial?.path ?? '',
-  trial_old: (view: View) => view.known.trial?.oldText ?? '',
-  trial_new: (view: View) => view.known.trial?.newText ?? '',
-  trial_file: (view: View) => view.known.trial?.fileBefore ?? '',
-  tries: (view: View) => view.known.tried.size,
+  trial_file: (view: View) => view.known.trial?.before ?? '',
+  tries: (view: View) => view.known.tries,
+  tried_texts: (view: View) => nameList(triedTexts(view.conversation), 6),
   repairs: (view: View) => view.known.kept.length,
   repaired_files: (view: View) => nameList([...new Set(view.known.kept.map((edit) => edit.path))], 5),
   repaired_lines: (view: View) =>
     view.known.kept
-      .map((edit) => `- ${edit.oldText.trim()}\n+ ${edit.newText.trim()}`)
+      .map((edit) => editBetween(edit.before, edit.after))
+      .map((edit) => `- ${edit?.oldText.trim() ?? ''}\n+ ${edit?.newText.trim() ?? ''}`)
       .join('\n')
       .slice(0, 2000),
-  candidate: (view: View) => view.candidate()?.what ?? '',
-  candidate_path: (view: View) => view.candidate()?.path ?? '',
-  candidate_old: (view: View) => view.candidate()?.oldText ?? '',
-  candidate_new: (view: View) => view.candidate()?.newText ?? '',
+  next: (view: View) => view.next()?.kind ?? 'none',
+  next_what: (view: View) => view.next()?.what ?? '',
+  next_path: (view: View) => view.next()?.path ?? '',
+  next_old: (view: View) => view.next()?.oldText ?? '',
+  next_new: (view: View) => view.next()?.newText ?? '',
 } as const satisfies Readonly<Record<string, (view: View) => FactValue>>;
 
 export type FactName = keyof typeof factTable;
@@ -137,12 +156,12 @@ export function lookAt(conversation: Conversation): (name: FactName) => FactValu
   const known = gatherKnowledge(conversation);
   const report = typeof known.report === 'object' ? known.report : undefined;
   const suspects = once(() => (report === undefined ? undefined : findSuspects(report, known)));
-  const candidate = once(() => {
+  const next = once(() => {
     const found = suspects();
-    if (report === undefined || found === undefined || known.trial !== undefined) return undefined;
-    const { sources, tests } = readSuspects(found, known);
-    return findCandidates(report.failures, sources, tests).find((one) => !known.tried.has(candidateKey(one)));
+    return report === undefined || found === undefined
+      ? undefined
+      : findNextStep(known, report, found, conversation.exchanges.length);
   });
-  const view: View = { conversation, known, report, suspects, candidate };
+  const view: View = { conversation, known, report, suspects, next };
   return (name) => factTable[name](view);
 }

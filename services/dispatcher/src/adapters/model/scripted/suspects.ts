@@ -2,11 +2,12 @@ import { relativePath, resolveImport } from './knowledge.ts';
 import type { Knowledge } from './knowledge.ts';
 import { readSourceFile } from './repair/source-file.ts';
 import type { SourceFile } from './repair/source-file.ts';
+import type { TestFailure } from './repair/test-failure.ts';
 import type { TestReport } from './repair/test-report.ts';
 
-const isScript = (path: string): boolean => /\.[cm]?js$/.test(path);
+const isScript = (path: string): boolean => /(?<!\.d)\.[cm]?[jt]s$/.test(path);
 const isTest = (path: string): boolean =>
-  /(?:^|\/)tests?\/|(?:^|\/)__tests__\/|[.\-_](?:test|spec)\.[cm]?js$/.test(path);
+  /(?:^|\/)tests?\/|(?:^|\/)__tests__\/|[.\-_](?:test|spec)\.[cm]?[jt]s$/.test(path);
 
 /** Files that a failure points at, in the order in which they deserve reading. */
 export interface Suspects {
@@ -69,4 +70,10 @@ export function readSuspects(
     tests: parsed(suspects.tests, knowledge),
     sources: parsed([...suspects.direct, ...suspects.neighbours], knowledge),
   };
+}
+
+/** A failure whose test file is named as the listing spells it. */
+export function relativeTo(failure: TestFailure, listing: readonly string[]): TestFailure {
+  const file = failure.file === undefined ? undefined : relativePath(failure.file, listing);
+  return file === undefined ? failure : { ...failure, file };
 }

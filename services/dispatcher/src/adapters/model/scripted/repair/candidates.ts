@@ -7,36 +7,29 @@ import { mutationClasses } from './mutations.ts';
 import type { Mutation, MutationSite } from './mutation.ts';
 import type { SourceFile } from './source-file.ts';
 import type { TestFailure } from './test-failure.ts';
+import { uniqueLines } from './text-edit.ts';
 
 /** A repair to try: an edit as the tool `edit_file` wants it. */
 export interface Candidate {
   readonly path: string;
   readonly oldText: string;
   readonly newText: string;
+  /** The whole file with the repair. */
+  readonly after: string;
   /** Class of the fault and the text that changes, for people. */
   readonly what: string;
+  /** Class and place; candidates of one site differ only in what they write there. */
+  readonly site: string;
   readonly score: number;
 }
 
 // A step away from the failing test weighs more than any difference between classes within one function.
 const heatWeight = 2;
-
-/** The lines around a range, as few as make them unique in the text. */
-function uniqueLines(text: string, start: number, end: number): readonly [number, number] {
-  let from = text.lastIndexOf('\n', start - 1) + 1;
-  let to = text.indexOf('\n', end);
-  if (to < 0) to = text.length;
-  const occursOnce = (): boolean => {
-    const part = text.slice(from, to);
-    return text.indexOf(part) === text.lastIndexOf(part);
-  };
-  while (!occursOnce() && (from > 0 || to < text.length)) {
-    from = from > 0 ? text.lastIndexOf('\n', from - 2) + 1 : from;
-    const next = text.indexOf('\n', to + 1);
-    to = next < 0 ? text.length : next;
-  }
-  return [from, to];
-}
+// Guesses that only a rehearsal makes worth a try come after all that is usual.
+const guessFrom = 3.25;
+const guessPenalty = 5;
+// Of guesses, those at constants are the fewest and the likeliest.
+const constantPenalty = 2;
 
 function toCandidate(source: SourceFile, mutation: Mutation, what: string, score: number): Candidate {
   const [from, to] = uniqueLines(source.text, mutation.start, mutation.end);
@@ -46,7 +39,9 @@ function toCandidate(source: SourceFile, mutation: Mutation, what: string, score
     oldText: source.text.slice(from, to),
     newText:
       source.text.slice(from, mutation.start) + mutation.replacement + source.text.slice(mutation.end, to),
+    after: source.text.slice(0, mutation.start) + mutation.replacement + source.text.slice(mutation.end),
     what: `${what}: ${before.trim()} → ${mutation.replacement.trim()}`,
+    site: `${source.path}:${what}:${mutation.start}`,
     score,
   };
 }
@@ -124,7 +119,10 @@ export function findCandidates(
   };
   const scored = sources.flatMap((source) =>
     mutationsOf(source, shared).map(({ mutation, what }) => {
-      const score = heat(source, mutation.start) * heatWeight + mutation.cost - gainOf(mutation, evidence);
+      const guess = /^wrong (?:number|text)$/.test(what) ? constantPenalty : guessPenalty;
+      const penalty = mutation.cost >= guessFrom ? guess : 0;
+      const fit = mutation.cost + penalty - gainOf(mutation, evidence);
+      const score = heat(source, mutation.start) * heatWeight + fit;
       return toCandidate(source, mutation, what, score);
     }),
   );
@@ -136,7 +134,7 @@ export function findCandidates(
   return [...best.values()];
 }
 
-/** Names a candidate by its edit; what has been tried is known by this. */
-export function candidateKey(edit: Pick<Candidate, 'path' | 'oldText' | 'newText'>): string {
-  return JSON.stringify([edit.path, edit.oldText, edit.newText]);
+/** Names a candidate by what it makes of its file; what has been tried is known by this. */
+export function candidateKey(edit: Pick<Candidate, 'path' | 'after'>): string {
+  return `${edit.path}\n${edit.after}`;
 }

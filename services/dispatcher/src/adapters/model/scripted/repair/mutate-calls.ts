@@ -25,7 +25,7 @@ function methodName(callee: AnyNode): string {
 /** `push` ↔ `unshift`, `Math.floor` ↔ `Math.ceil`, `some` ↔ `every`, … */
 export const wrongMethod: MutationClass = (site) => {
   const { node } = site;
-  if (node.type !== 'CallExpression') return [];
+  if (node.type !== 'CallExpression' && node.type !== 'NewExpression') return [];
   const name = methodName(node.callee);
   const target = node.callee.type === 'MemberExpression' ? node.callee.property : node.callee;
   return alternativesOf(name, nameSwaps).map((other) =>
@@ -144,7 +144,7 @@ export const wrongProperty: MutationClass = (site) => {
   const { property } = node;
   return site.propertyNames
     .filter((name) => name !== property.name)
-    .slice(0, 8)
+    .slice(0, 24)
     .map((name) =>
       replaceNode(property, name, 4.25, ['number', 'string', 'missing_value', 'order', 'boolean', 'thrown']),
     );
@@ -200,13 +200,4 @@ export const missingCall: MutationClass = (site) => {
       ? [replaceNode(node, textOf(site, node.callee.object), 3, ['order', 'string', 'length'])]
       : [];
   return [...added, ...extra];
-};
-
-/** A last statement that computes something nobody gets: `{ a + b; }` → `{ return a + b; }`. */
-export const missingReturn: MutationClass = (site) => {
-  const { node } = site;
-  if (node.type !== 'BlockStatement' || !/Function/.test(parentOf(site)?.type ?? '')) return [];
-  const last = node.body.at(-1);
-  if (last?.type !== 'ExpressionStatement' || last.expression.type === 'AssignmentExpression') return [];
-  return [replaceNode(last, `return ${textOf(site, last)}`, 1, ['missing_value', 'thrown'])];
 };

@@ -43,6 +43,10 @@ function suspicion(value: number, parent: AnyNode | undefined): number {
   return parent?.type === 'Property' ? 2 : 0;
 }
 
+// Tried only where a rehearsal says that they help; people's constants are mostly among them.
+const familiarNumbers = [0, 1, 2, 3, 5, 7, 10, 12, 24, 30, 60, 100, 365, 1000];
+const nearSteps = [-2, 2, -3, 3];
+
 /** A wrong constant: one off, or what the ratio or the difference of expected and actual suggests. */
 export const wrongNumber: MutationClass = (site) => {
   const { node } = site;
@@ -57,12 +61,16 @@ export const wrongNumber: MutationClass = (site) => {
   const proposals = [
     ...wanted,
     ...derivedNumbers(value, site).map((proposal) => ({ proposal: tidy(proposal), cost: 1.75 })),
+    ...[...site.testNumbers].map((proposal) => ({ proposal, cost: 3.25 })),
     { proposal: value - 1, cost: 2.25 },
     { proposal: value + 1, cost: 2.25 },
     ...(isScale(value) ? [value * 10, value / 10] : []).map((proposal) => ({
       proposal: tidy(proposal),
       cost: 2.25,
     })),
+    ...[value * 10, value / 10].map((proposal) => ({ proposal: tidy(proposal), cost: 3 })),
+    ...familiarNumbers.map((proposal) => ({ proposal, cost: 4 })),
+    ...nearSteps.map((step) => ({ proposal: value + step, cost: 4 })),
   ];
   const suspected = suspicion(value, parentOf(site));
   // What the result suggests says nothing about a table's entry, which is far from the result.
@@ -138,7 +146,9 @@ export const wrongString: MutationClass = (site) => {
   }
   if (node.type !== 'Literal' || typeof node.value !== 'string' || isImport(parentOf(site))) return [];
   const original = textOf(site, node);
-  return repairText(node.value, site).map(({ text, cost }) =>
+  const words = /^\w+$/.test(node.value) ? site.propertyNames.slice(0, 40) : [];
+  const others = words.map((text) => ({ text, cost: 4 })).filter(({ text }) => text !== node.value);
+  return [...repairText(node.value, site), ...others].map(({ text, cost }) =>
     replaceNode(node, quoteLike(original, text), cost, ['string', 'length']),
   );
 };
@@ -151,7 +161,10 @@ function regexVariants(source: string): string[] {
   const star = source.replace(/(?<!\\)\*/, '+');
   const greedy = source.replace(/(\]|\)|\w)(\/|$)/, '$1+$2');
   const inverted = source.replace('[^', '[');
-  return [...new Set([plus, star, inverted, greedy])].filter((variant) => variant !== source);
+  const counted = [1, -1].map((step) =>
+    source.replace(/\{(\d+)\}/, (_, count: string) => `{${Number(count) + step}}`),
+  );
+  return [...new Set([plus, star, inverted, greedy, ...counted])].filter((variant) => variant !== source);
 }
 
 /** A pattern's flags and quantifiers. */

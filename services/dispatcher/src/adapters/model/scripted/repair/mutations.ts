@@ -4,7 +4,6 @@ import {
   missingMinus,
   monthFromZero,
   missingOffset,
-  missingReturn,
   swappedArguments,
   wrongBound,
   wrongMethod,
@@ -19,6 +18,21 @@ import {
   wrongOperator,
   wrongUpdate,
 } from './mutate-operators.ts';
+import {
+  extraWrap,
+  missingMember,
+  missingTerm,
+  missingWrap,
+  swappedParameters,
+  wrongName,
+} from './mutate-names.ts';
+import {
+  invertedCondition,
+  missingEnd,
+  missingReturn,
+  missingStatement,
+  wrongKeyword,
+} from './mutate-statements.ts';
 import type { MutationClass } from './mutation.ts';
 
 /** The table of known fault classes; each name is what a summary calls the repair. */
@@ -42,6 +56,16 @@ export const mutationClasses: Readonly<Record<string, MutationClass>> = {
   'missing minus': missingMinus,
   'wrong property': wrongProperty,
   'wrong variable': wrongVariable,
-  'missing return': missingReturn,
   'missing or extra call': missingCall,
+  'wrong name': wrongName,
+  'swapped parameters': swappedParameters,
+  'missing wrap': missingWrap,
+  'extra wrap': extraWrap,
+  'missing term': missingTerm,
+  'missing member': missingMember,
+  'missing return': missingReturn,
+  'wrong keyword': wrongKeyword,
+  'inverted condition': invertedCondition,
+  'missing end': missingEnd,
+  'missing statement': missingStatement,
 };

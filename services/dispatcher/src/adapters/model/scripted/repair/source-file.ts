@@ -1,3 +1,4 @@
+import { stripTypeScriptTypes } from 'node:module';
 import { parse } from 'acorn';
 import type { AnyNode, Program } from 'acorn';
 import { fullAncestor } from 'acorn-walk';
@@ -34,6 +35,17 @@ export interface SourceFile {
   readonly tests: readonly SourceTest[];
   /** Names mentioned by the smallest statement that holds the line; empty where there is none. */
   readonly mentionsAt: (line: number) => ReadonlySet<string>;
+}
+
+/** A TypeScript file with blanks for its types, so that positions stay; undefined for what cannot be stripped. */
+function stripTypes(text: string): string | undefined {
+  try {
+    const stripped = stripTypeScriptTypes(text);
+    return stripped.length === text.length ? stripped : undefined;
+  } catch {
+    // Syntax that needs a compiler (enum, JSX): a file that we cannot mend.
+    return undefined;
+  }
 }
 
 function parseProgram(text: string): Program | undefined {
@@ -158,9 +170,15 @@ function mentionsAtLine(program: Program, line: number): ReadonlySet<string> {
   return smallest === undefined ? new Set() : mentionsOf(smallest);
 }
 
-/** Parses a file; undefined for what is not JavaScript. */
+/** The syntax tree of a file; undefined for what is neither JavaScript nor TypeScript that node runs as it is. */
+export function readProgram(path: string, text: string): Program | undefined {
+  const code = /\.[cm]?ts$/.test(path) ? stripTypes(text) : text;
+  return code === undefined ? undefined : parseProgram(code);
+}
+
+/** Parses a file; undefined where `readProgram` finds no syntax tree. */
 export function readSourceFile(path: string, text: string): SourceFile | undefined {
-  const program = parseProgram(text);
+  const program = readProgram(path, text);
   if (program === undefined) return undefined;
   return {
     path,

@@ -28,6 +28,8 @@ export const operatorSwaps: readonly SwapGroup[] = [
   { words: ['>', '>='], cost: 1, likes: borders },
   { words: ['<', '>'], cost: 2, likes: anyKind },
   { words: ['<=', '>='], cost: 2, likes: anyKind },
+  { words: ['<', '>='], cost: 2.25, likes: anyKind },
+  { words: ['<=', '>'], cost: 2.25, likes: anyKind },
   { words: ['===', '!=='], cost: 1.5, likes: anyKind },
   { words: ['==', '!='], cost: 1.5, likes: anyKind },
   { words: ['===', '>=', '<='], cost: 3, likes: ['boolean'] },
@@ -77,7 +79,7 @@ export const nameSwaps: readonly SwapGroup[] = [
   { words: ['has', 'get'], cost: 2, likes: ['boolean', 'missing_value'] },
   { words: ['parseInt', 'parseFloat', 'Number'], cost: 1.5, likes: ['number', 'missing_value'] },
   { words: ['isNaN', 'isFinite', 'isInteger'], cost: 2, likes: ['boolean', 'not_thrown'] },
-  { words: ['ceil', 'floor'], cost: 1.5, likes: ['number'] },
+  { words: ['RangeError', 'TypeError', 'Error'], cost: 1.5, likes: ['thrown', 'not_thrown'] },
   { words: ['getUTCDate', 'getUTCDay', 'getUTCMonth'], cost: 1.5, likes: ['number', 'string', 'boolean'] },
   {
     words: ['getDate', 'getDay', 'getMonth', 'getUTCDate'],

@@ -15,6 +15,11 @@ type Tool = (folder: string, input: Readonly<Record<string, unknown>>) => Promis
 const done = (text: string): Outcome => ({ text, isError: false });
 const failed = (text: string): Outcome => ({ text, isError: true });
 
+// What an agent server shows of a command's output at each end.
+const shown = 16 * 1024;
+const headAndTail = (text: string): string =>
+  text.length <= 2 * shown ? text : `${text.slice(0, shown)}\n…(cut)…\n${text.slice(-shown)}`;
+
 function run(folder: string, command: string, timeoutSeconds: number): Promise<Outcome> {
   // A test runner inside a test runner would report to the outer one through this variable.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
@@ -26,7 +31,7 @@ function run(folder: string, command: string, timeoutSeconds: number): Promise<O
       { cwd: folder, env: { ...env, PATH }, timeout: timeoutSeconds * 1000, killSignal: 'SIGKILL' },
       (error, stdout, stderr) =>
         resolve({
-          text: `${stdout}${stderr}\n[exit code ${error?.code ?? 0}]`,
+          text: `${headAndTail(`${stdout}${stderr}`)}\n[exit code ${error?.code ?? 0}]`,
           isError: error !== null,
         }),
     );
