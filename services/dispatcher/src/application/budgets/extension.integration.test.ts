@@ -194,7 +194,7 @@ test('on the terminal a session that ran out of actions has one more exchange, a
     ['api', false],
   ] as const) {
     const claim = await openTestSession(record, { surface, policy: policyOf({ maxActions: 1 }) });
-    const begin = () => beginExchange({ ...record, priceBook }, claim, planned);
+    const begin = () => beginExchange({ ...record, priceBook, gatewayId: 'gw_test' }, claim, planned);
     await begin();
     await ask(claim, 'c1');
     assert.equal((await ask(claim, 'c2')).verdict, 'stop');
