@@ -191,6 +191,7 @@ async function startServices(
     const exporterEnv = exporterEnvironment(wiring, {
       port: exporterPort,
       sinkFile: join(data.folder('audit'), 'entries.ndjson'),
+      logKey: join(data.folder('secrets'), 'audit-log-key.pem'),
     });
     await start('audit-exporter', 'audit-exporter', exporterEnv, readyOverHttp(exporterPort));
   };

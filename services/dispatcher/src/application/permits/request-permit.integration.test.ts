@@ -20,7 +20,7 @@ before(async () => {
 after(() => record.close());
 
 const never = new AbortController().signal;
-const ada: Person = { subject: 'ada', name: 'Ada', kind: 'human' };
+const ada: Person = { subject: 'ada', name: 'Ada', kind: 'human', roles: ['approver'] };
 const free: PolicyInput = { tools: { read_file: 'allow' } };
 const proposal = (callId: string, path = 'a.txt', waitMs = 0): unknown => ({
   callId,

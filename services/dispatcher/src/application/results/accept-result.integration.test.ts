@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => record.close());
 
-const ada: Person = { subject: 'ada', name: 'Ada', kind: 'human' };
+const ada: Person = { subject: 'ada', name: 'Ada', kind: 'human', roles: ['approver'] };
 const patch = Buffer.from('--- a/package.json\n+++ b/package.json\n@@ -1 +1 @@\n-1\n+2\n');
 const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const resultOf = (bytes: Buffer = patch, more: Partial<SessionResult> = {}): SessionResult => ({
