@@ -19,21 +19,24 @@ test('the three stores serve on the loopback address alone, and what they keep o
   chmodSync(folder, 0o700);
   const data = openDataFolder({}, folder);
   const start = async () => {
-    const stores = await startStores(data, openPortBook(data), readLocalConfig({}), {
+    const ports = openPortBook(data);
+    const stores = await startStores(data, ports, readLocalConfig({}), {
       durable: true,
       say: () => undefined,
     });
     t.after(stores.stop);
-    return stores;
+    t.after(ports.close);
+    return { ...stores, ports };
   };
-  const first = await start();
+  const { ports, ...first } = await start();
   await write(first);
   const pids = first.processes.map((process) => process.pid() ?? assert.fail('no pid'));
   for (const pid of pids) assert.deepEqual(foreignListeners(pid), []);
   await first.stop();
   await first.stop();
   for (const pid of pids) assert.equal(startTimeOf(pid), undefined);
-  const second = await start();
+  ports.close();
+  const { ports: _, ...second } = await start();
   assert.deepEqual({ ...second, processes: [], stop: null }, { ...first, processes: [], stop: null });
   await readBack(second);
 });
