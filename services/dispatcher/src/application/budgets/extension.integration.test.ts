@@ -182,6 +182,9 @@ test('a client’s tighter bounds count and looser ones do not', async () => {
 
 test('on the terminal a session that ran out of actions has one more exchange, and no other surface has', async () => {
   const planned = {
+    prices: 'anthropic',
+    endpoint: 'anthropic-messages',
+    fallbackFor: null,
     provider: 'scripted',
     model: 'scripted-1',
     requestBytes: 10,
