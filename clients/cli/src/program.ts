@@ -1,12 +1,17 @@
 import { Command } from 'commander';
 import { registerAuditVerify } from './commands/audit-verify.ts';
 import { registerCostsReplay } from './commands/costs-replay.ts';
+import { registerCostsReport } from './commands/costs-report.ts';
+import { registerCostsSettings } from './commands/costs-settings.ts';
 import { connectFleet } from './commands/context.ts';
 import { registerDiff } from './commands/diff.ts';
 import { registerPolicyCheck } from './commands/policy-check.ts';
 import { registerPolicyJudge } from './commands/policy-judge.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
+import { registerExtend } from './commands/extend.ts';
+import { registerProjects } from './commands/projects.ts';
+import { registerRevoke } from './commands/revoke.ts';
 import type { CommandIo } from './io.ts';
 
 const commands = [
@@ -14,9 +19,14 @@ const commands = [
   registerDiff,
   registerSessions,
   registerApprovals,
+  registerExtend,
+  registerProjects,
+  registerRevoke,
   registerPolicyCheck,
   registerPolicyJudge,
   registerCostsReplay,
+  registerCostsReport,
+  registerCostsSettings,
 ];
 
 /** The whole command line. Commander throws instead of exiting, so that `main` alone decides on exit codes. */

@@ -28,6 +28,10 @@ const dispatcherVariables = z.object({
   LEMNISCATE_MODEL: variable.text().optional(),
   ANTHROPIC_API_KEY: variable.secret().optional(),
   ANTHROPIC_BASE_URL: variable.url('http:', 'https:').default('https://api.anthropic.com'),
+  OPENAI_API_KEY: variable.secret().optional(),
+  OPENAI_BASE_URL: variable.url('http:', 'https:').default('https://api.openai.com'),
+  /** A file that names more providers, with references to their keys. */
+  LEMNISCATE_PROVIDERS: variable.text().optional(),
   LEMNISCATE_LEASE_MS: variable.integer(500, 15_000).default(15_000),
   LEMNISCATE_GRACE_MS: variable.integer(0, 5_000).default(5_000),
   LEMNISCATE_START_TIMEOUT_MS: variable.integer(1_000, 600_000).default(60_000),
@@ -35,6 +39,7 @@ const dispatcherVariables = z.object({
   LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: variable.integer(1, 604_800).default(3_600),
   LEMNISCATE_SESSION_MAX_ACTIONS: variable.integer(1, 100_000).optional(),
   LEMNISCATE_SESSION_MAX_MINUTES: variable.integer(1, 10_080).optional(),
+  LEMNISCATE_SESSION_MAX_EXTENSIONS: variable.integer(0, 1_000).optional(),
   LEMNISCATE_LOG_LEVEL: variable.oneOf(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
 });
@@ -72,6 +77,7 @@ export function announcedBounds(config: DispatcherConfig): { name: string; value
     LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: 3_600,
     LEMNISCATE_SESSION_MAX_ACTIONS: 150,
     LEMNISCATE_SESSION_MAX_MINUTES: 45,
+    LEMNISCATE_SESSION_MAX_EXTENSIONS: 5,
   } as const;
   return (Object.keys(usual) as (keyof typeof usual)[]).flatMap((name) => {
     const value = config[name] ?? usual[name];

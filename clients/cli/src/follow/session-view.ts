@@ -92,6 +92,10 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
         return line(
           `${paint.yellow('?')} approval ${event.state}: ${makeVisibleLine(event.tool)} ${makeVisibleLine(event.title)} ${paint.dim(event.reasons.map(makeVisibleLine).join('; '))}`,
         );
+      case 'extension':
+        return line(
+          `${paint.yellow('?')} budget ${event.state}: used ${event.used.actions} actions, ${event.used.minutes} minutes; the next extension grants ${event.grants.actions} actions and ${event.grants.minutes} minutes, ${event.grants.left} more after it`,
+        );
       case 'usage':
         return line(
           paint.dim(

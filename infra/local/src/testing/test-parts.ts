@@ -32,7 +32,10 @@ export async function bringUpTestParts(
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
   unwinding.add(() => rmSync(folder, { recursive: true, force: true }));
   const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);
-  const stores = await startStores(data, openPortBook(data), readLocalConfig({}), { durable: false });
+  const stores = await startStores(data, openPortBook(data), readLocalConfig({}), {
+    durable: false,
+    say: (line) => console.error(line),
+  });
   unwinding.add(stores.stop);
   return {
     ...process.env,

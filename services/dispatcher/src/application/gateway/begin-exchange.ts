@@ -2,21 +2,27 @@ import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import { holdWhileExtendable } from '../budgets/hold-exchange.ts';
+import type { HoldDeps } from '../budgets/hold-exchange.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
 import { exhaustedActions, exhaustedTime } from '../budgets/session-budget.ts';
 import type { ExhaustedBudget } from '../budgets/session-budget.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
-import type { Database } from '../ports/transaction.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { defaultAgent } from '../costs/append-cost.ts';
+import { drawSlices } from '../costs/budgets.ts';
 import { hasReached, readTotals, totalTokens } from './usage-totals.ts';
 import type { UsageTotals } from './usage-totals.ts';
 import { worstCaseCost } from './worst-case.ts';
 import type { PlannedExchange } from './worst-case.ts';
 
-export interface BeginDeps {
+export interface BeginDeps extends HoldDeps {
   readonly database: Database;
   readonly newId: NewId;
   readonly priceBook: PriceBook;
+  /** This process, so that another one can tell what it left open. */
+  readonly gatewayId: string;
 }
 
 /** Exchanges that one attempt may have open; a runtime needs one, a CLI a few. */
@@ -33,6 +39,7 @@ export async function beginExchange(
   claim: AttemptClaim,
   planned: PlannedExchange,
 ): Promise<string> {
+  await holdWhileExtendable(deps, claim);
   const id = deps.newId('usage');
   const reserved = worstCaseCost(planned, deps.priceBook);
   const outcome = await deps.database.transaction(async (tx): Promise<ExhaustedBudget | null> => {
@@ -41,7 +48,9 @@ export async function beginExchange(
       readTotals(tx, claim.sessionId),
       readWaitedMs(tx, claim.sessionId),
     ]);
-    const exhausted = exhaustedBudget({ ...locked, waited_ms: waited }, totals, reserved);
+    const exhausted =
+      exhaustedBudget({ ...locked, waited_ms: waited }, totals, reserved) ??
+      (await exhaustedOrganisation(tx, locked, reserved));
     if (exhausted !== null) {
       await tx.query('UPDATE sessions SET stop_reason = coalesce(stop_reason, $2) WHERE id = $1', [
         claim.sessionId,
@@ -55,9 +64,22 @@ export async function beginExchange(
         `Session ${claim.sessionId} has ${totals.open} model exchanges open; one has to end first.`,
       );
     await tx.query(
-      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book)
-       VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7)`,
-      [id, claim.sessionId, claim.attempt, planned.provider, planned.model, reserved, deps.priceBook.version],
+      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book, gateway, endpoint,
+         prices, fallback_for)
+       VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7, $8, $9, nullif($10, $4), $11)`,
+      [
+        id,
+        claim.sessionId,
+        claim.attempt,
+        planned.provider,
+        planned.model,
+        reserved,
+        deps.priceBook.version,
+        deps.gatewayId,
+        planned.endpoint,
+        planned.prices,
+        planned.fallbackFor,
+      ],
     );
     return null;
   });
@@ -66,6 +88,21 @@ export async function beginExchange(
     session: claim.sessionId,
     reason: outcome.reason,
   });
+}
+
+/** Budgets of the project and the agent, which many sessions share. */
+async function exhaustedOrganisation(
+  tx: Transaction,
+  session: LiveAttempt,
+  reserved: string | null,
+): Promise<ExhaustedBudget | null> {
+  const message = await drawSlices(tx, {
+    sessionId: session.id,
+    project: session.project_id,
+    agent: defaultAgent,
+    reserved,
+  });
+  return message === null ? null : { reason: 'budget_cost', message, extendable: false };
 }
 
 /** Budgets before a model exchange. What is not finally known counts with its worst case. */
@@ -78,6 +115,7 @@ function exhaustedBudget(
     return {
       reason: session.stop_reason as ExhaustedBudget['reason'],
       message: 'The session is being stopped.',
+      extendable: false,
     };
   const { budgets } = session.policy;
   return (
@@ -93,6 +131,7 @@ function exhaustedTokens(budgets: Policy['budgets'], totals: UsageTotals): Exhau
   return {
     reason: 'budget_tokens',
     message: `The session has used up its ${budgets.maxTokens} tokens. Raise budgets.maxTokens in the policy.`,
+    extendable: false,
   };
 }
 
@@ -109,10 +148,12 @@ function exhaustedCost(
       reason: 'budget_cost',
       message:
         'The policy bounds the cost, but the model has no price. Add the price or remove budgets.maxCostUsd.',
+      extendable: false,
     };
   if (!hasReached(totals, maxCostUsd)) return null;
   return {
     reason: 'budget_cost',
     message: `The session has used up its ${maxCostUsd} US dollars. Raise budgets.maxCostUsd in the policy.`,
+    extendable: false,
   };
 }
