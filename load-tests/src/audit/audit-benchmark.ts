@@ -31,7 +31,10 @@ export const auditBenchmark: Benchmark = {
   async run(io) {
     const folder = mkdtempSync(join(tmpdir(), 'lemniscate-bench-audit-'));
     const data = openDataFolder({ LEMNISCATE_DATA: folder }, io.projectRoot);
-    const stores = await startStores(data, openPortBook(data), readLocalConfig({}), { durable: true });
+    const stores = await startStores(data, openPortBook(data), readLocalConfig({}), {
+      durable: true,
+      say: io.say,
+    });
     try {
       await load(io, stores.databaseUrl, 'prepare', 0);
       io.say('appending');
