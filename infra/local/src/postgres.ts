@@ -69,7 +69,7 @@ const commonSettings = [
   'listen_addresses=127.0.0.1',
   // no socket file: it would lie in /tmp, open to all
   'unix_socket_directories=',
-  'max_connections=200',
+  'max_connections=500',
   'log_timezone=UTC',
   'timezone=UTC',
 ];

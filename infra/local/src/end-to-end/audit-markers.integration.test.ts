@@ -15,7 +15,10 @@ const marker = (channel: string): string => `PLANTED${channel}MARKER`;
 const planted = /PLANTED[a-z]+MARKER/;
 
 before(async () => {
-  site = await startTestFleet({ PLANTED_ENVIRONMENT: marker('environment') });
+  site = await startTestFleet({
+    PLANTED_ENVIRONMENT: marker('environment'),
+    LEMNISCATE_CHECKPOINT_SECONDS: '1',
+  });
 });
 after(() => site.stop());
 
@@ -83,4 +86,25 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
   const logs = findMarkers(join(data, 'logs'));
   assert.ok(logs.lines > 20, 'hardly a line was read');
   assert.deepEqual(logs.found, []);
+});
+
+test('the fleet’s own export verifies offline with the public key alone, up to its last checkpoint', async () => {
+  const data = site.environment['LEMNISCATE_DATA'] ?? assert.fail();
+  const [file, key] = [join(data, 'audit/entries.ndjson'), join(data, 'secrets/audit-log-key.pem.pub')];
+  const verify = (): {
+    verified: boolean;
+    entries: number;
+    sealed: { covered: number; checkpoints: number };
+  } => {
+    const bin = join(import.meta.dirname, '../../../../clients/cli/bin/lemniscate.mjs');
+    const args = [bin, 'audit', 'verify', '--json', '--file', file, '--key', key];
+    const text = execFileSync(process.execPath, args, { env: { LEMNISCATE_DATA: data }, encoding: 'utf8' });
+    return JSON.parse(text) as ReturnType<typeof verify>;
+  };
+  const deadline = performance.now() + 20_000;
+  let result = verify();
+  while (result.sealed.covered < result.entries && performance.now() < deadline) result = verify();
+  assert.equal(result.verified, true);
+  assert.ok(result.entries > 20 && result.sealed.checkpoints > 1);
+  assert.equal(result.sealed.covered, result.entries);
 });
