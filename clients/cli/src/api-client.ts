@@ -7,6 +7,8 @@ import type { Endpoint } from './endpoint.ts';
 export interface ApiRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly body?: unknown;
+  /** Sent as it is instead of `body`; `headers` name its type. */
+  readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   /** Milliseconds; without it ten seconds. */
@@ -40,6 +42,7 @@ export function createApiClient(endpoint: Endpoint): ApiClient {
         ...request.headers,
       },
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      ...(request.text === undefined ? {} : { body: request.text }),
       signal: AbortSignal.any(signals),
     }).catch((error: unknown) => {
       request.signal?.throwIfAborted();

@@ -33,6 +33,9 @@ const io: CommandIo = {
   },
 };
 
+/** Errors of whoever called the program: a wrong word or variable, nothing that happened. */
+const usageErrors = ['execution_refused', 'request_invalid', 'configuration_invalid'] as const;
+
 try {
   await createProgram(io).parseAsync(process.argv);
 } catch (error) {
@@ -40,7 +43,7 @@ try {
     process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   else if (stop.signal.aborted) process.exitCode = exitCodes.interrupted;
   else {
-    const usage = isCodedError(error, 'execution_refused') || isCodedError(error, 'request_invalid');
+    const usage = usageErrors.some((code) => isCodedError(error, code));
     process.exitCode = usage ? exitCodes.usage : exitCodes.failed;
     const text = isCodedError(error)
       ? `${error.message} [${error.code}]`

@@ -9,6 +9,9 @@ import { registerPolicyCheck } from './commands/policy-check.ts';
 import { registerPolicyJudge } from './commands/policy-judge.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
+import { registerExtend } from './commands/extend.ts';
+import { registerProjects } from './commands/projects.ts';
+import { registerRevoke } from './commands/revoke.ts';
 import type { CommandIo } from './io.ts';
 
 const commands = [
@@ -16,6 +19,9 @@ const commands = [
   registerDiff,
   registerSessions,
   registerApprovals,
+  registerExtend,
+  registerProjects,
+  registerRevoke,
   registerPolicyCheck,
   registerPolicyJudge,
   registerCostsReplay,

@@ -32,6 +32,7 @@ describe('the dispatcher’s variables', () => {
       REDIS_URL: 'http://x',
       AGENT_SERVERS: 'https://a:1;pool=Big Pool',
       LEMNISCATE_SESSION_MAX_ACTIONS: '0',
+      LEMNISCATE_SESSION_MAX_EXTENSIONS: '-1',
     };
     for (const [name, value] of Object.entries(wrong))
       assert.throws(

@@ -39,6 +39,7 @@ const dispatcherVariables = z.object({
   LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: variable.integer(1, 604_800).default(3_600),
   LEMNISCATE_SESSION_MAX_ACTIONS: variable.integer(1, 100_000).optional(),
   LEMNISCATE_SESSION_MAX_MINUTES: variable.integer(1, 10_080).optional(),
+  LEMNISCATE_SESSION_MAX_EXTENSIONS: variable.integer(0, 1_000).optional(),
   LEMNISCATE_LOG_LEVEL: variable.oneOf(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
 });
@@ -76,6 +77,7 @@ export function announcedBounds(config: DispatcherConfig): { name: string; value
     LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: 3_600,
     LEMNISCATE_SESSION_MAX_ACTIONS: 150,
     LEMNISCATE_SESSION_MAX_MINUTES: 45,
+    LEMNISCATE_SESSION_MAX_EXTENSIONS: 5,
   } as const;
   return (Object.keys(usual) as (keyof typeof usual)[]).flatMap((name) => {
     const value = config[name] ?? usual[name];

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
+import type { BudgetDefaults } from '@lemniscate/shared/policy/policy-file.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
@@ -27,9 +28,11 @@ import { createGates } from './application/gateway/gates.ts';
 import { createOpenExchanges } from './application/gateway/open-exchanges.ts';
 import { settleAttempt } from './application/gateway/reap-exchanges.ts';
 import { objectKey } from './application/ports/object-store.ts';
-import { ensureProject, localProject } from './application/projects/project.ts';
+import { ensureProject } from './application/projects/change-policy.ts';
+import { localProject } from './application/projects/project.ts';
 import { createGapWatch } from './application/recovery/credit-downtime.ts';
 import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
+import { withRevocation } from './application/revocation/revoked-users.ts';
 import { defaultPool, pinnedPool } from './application/servers/configured-server.ts';
 import { rebuildLedger } from './application/servers/probe-servers.ts';
 import { findServer } from './application/servers/server-row.ts';
@@ -37,6 +40,7 @@ import { createSignals } from './application/signals.ts';
 import type { Signals } from './application/signals.ts';
 import { isLoopback } from './config.ts';
 import type { DispatcherConfig } from './config.ts';
+import { createOpenAnswers } from './http/open-answers.ts';
 import { serveInternal, servePublic } from './http/serve.ts';
 import { startJobs } from './jobs/start-jobs.ts';
 
@@ -89,12 +93,16 @@ async function build(
       { expiresAt },
       'the certificate of this dispatcher expires soon; issue a new one and start again',
     );
+  const budgetDefaults = budgetDefaultsOf(config);
+  const policy = await readPolicyFile(config.LEMNISCATE_DEFAULT_POLICY, budgetDefaults);
   const models = await createModels(config, clock, process.env);
   parts.defer(models.close);
   const database = await openRecord(config, log, parts);
   const delivery = await openDelivery(config, log, signals, parts);
   const { objects, ...contents } = await openContents(config, log, database, parts);
   const audit = await openAuditLog(database, log);
+  const self = identity.certificate.uri;
+  await database.transaction((tx) => ensureProject({ audit, self }, tx, localProject, policy));
   const events = createEventLog({ clock, live: delivery.live });
   const servers = createAgentServerClient({
     certificate: identity.certificate,
@@ -126,13 +134,15 @@ async function build(
     newId: createNewId(),
     random: Math.random,
     newRelayToken: () => `lmr_${randomBytes(32).toString('base64url')}`,
-    self: identity.certificate.uri,
+    self,
+    budgetDefaults,
     caPem: identity.certificate.ca,
     issueCertificate: identity.issueCertificate,
     models: models.offer,
     providerOf: models.providerOf,
     probe: servers.probe,
     auditReader: createAuditReader(database),
+    openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
     rebuildLedger: () => rebuildLedger({ database, reservations: delivery.reservations }),
@@ -153,7 +163,7 @@ async function build(
   const front = await servePublic(
     {
       ...deps,
-      authenticator: identity.authenticator,
+      authenticator: withRevocation(identity.authenticator, database),
       internalUrl: () => `https://${config.LEMNISCATE_INTERNAL_HOST}:${internal.port}`,
       ready: { postgres: () => database.query('SELECT 1'), redis: () => delivery.redis.ping() },
     },
@@ -196,10 +206,6 @@ async function openRecord(
   log: Logger,
   parts: AsyncDisposableStack,
 ): Promise<PostgresDatabase> {
-  const policy = await readPolicyFile(config.LEMNISCATE_DEFAULT_POLICY, {
-    maxActions: config.LEMNISCATE_SESSION_MAX_ACTIONS,
-    maxMinutes: config.LEMNISCATE_SESSION_MAX_MINUTES,
-  });
   const migrated = await migrate(config.DATABASE_URL, (message) =>
     log.warn({ component: 'migrations' }, message),
   );
@@ -211,7 +217,6 @@ async function openRecord(
     onConnectionError: (error) => log.warn({ err: error }, 'a connection to Postgres broke'),
   });
   parts.defer(() => database.close());
-  await ensureProject(database, localProject, policy);
   return database;
 }
 
@@ -267,6 +272,20 @@ async function openAuditLog(database: PostgresDatabase, log: Logger) {
     log.debug({ err: error }, 'the exporter was not woken'),
   );
   return createAuditLog({ clock: systemClock, commitmentKey: await readCommitmentKey(database), appended });
+}
+
+/** The bounds that a policy has if it does not write them, where the fleet sets others than the usual ones. */
+function budgetDefaultsOf(config: DispatcherConfig): BudgetDefaults {
+  const {
+    LEMNISCATE_SESSION_MAX_ACTIONS: maxActions,
+    LEMNISCATE_SESSION_MAX_MINUTES: maxMinutes,
+    LEMNISCATE_SESSION_MAX_EXTENSIONS: maxExtensions,
+  } = config;
+  return {
+    ...(maxActions === undefined ? {} : { maxActions }),
+    ...(maxMinutes === undefined ? {} : { maxMinutes }),
+    ...(maxExtensions === undefined ? {} : { maxExtensions }),
+  };
 }
 
 /** Bounds that the application works with. Milliseconds unless the name says otherwise. */

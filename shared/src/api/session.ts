@@ -3,6 +3,7 @@ import { surfaces } from '../protocol/session-order.ts';
 import { deciders } from '../protocol/permit.ts';
 import { diffSummarySchema } from '../repository/diff.ts';
 import { repositorySourceSchema } from '../repository/source.ts';
+import { sessionBoundsSchema } from '../session/allowance.ts';
 import { endReasons, pauseReasons } from '../session/end.ts';
 import { sessionStates } from '../session/state.ts';
 import { toolCallStates } from '../tool-call/state.ts';
@@ -23,6 +24,8 @@ export const createSessionSchema = z.strictObject({
   /** Whether a person follows and can answer. Without one an `ask` is refused by automation. */
   interactive: z.boolean().default(false),
   execution: z.enum(executions).default('server'),
+  /** Tighter bounds than the policy's; looser ones have no effect. */
+  bounds: sessionBoundsSchema.optional(),
   /** Pins the session to one agent server, such as the one that the CLI started on this machine. */
   server: z.string().min(1).max(64).optional(),
   /** Blocks until the session has ended, at most `maxWaitSeconds`. */
@@ -107,6 +110,11 @@ export const approvalViewSchema = z.object({
   argumentsDigest: z.string(),
   reasons: z.array(z.string()),
   state: z.enum(['waiting', 'approved', 'rejected', 'expired', 'withdrawn']),
+  /** How many different people have to approve, and who has. */
+  people: z.int(),
+  approvedBy: z.array(z.string()),
+  /** What an approval "for this session" would cover: exactly this command, path or arguments of the tool. */
+  pattern: z.string(),
   createdAt: z.string(),
   expiresAt: z.string(),
 });
@@ -115,10 +123,12 @@ export type ApprovalView = z.infer<typeof approvalViewSchema>;
 /** Body of `POST /v1/sessions/:id/approvals/:approvalId`. */
 export const decideApprovalSchema = z.strictObject({
   decision: z.enum(['approve', 'reject']),
+  /** `session`: also every later call of the tool with exactly the same pattern in this session. */
+  scope: z.enum(['once', 'session']).default('once'),
   argumentsDigest: z.string(),
   message: z.string().max(4096).optional(),
 });
-export type DecideApproval = z.infer<typeof decideApprovalSchema>;
+export type DecideApproval = z.input<typeof decideApprovalSchema>;
 
 /** Body of `POST /v1/sessions/:id/diff/accept`: flagged files must be named. */
 export const acceptDiffSchema = z.strictObject({

@@ -12,14 +12,20 @@ export const auditEntryTypes = [
   'attempt.lost', // attempt, server, why
   'session.paused', // reason
   'session.resumed',
+  'budget.exhausted', // which budget; what was used; the person is asked
+  'budget.declined', // nobody extends it: by a person, or by automation when nobody answered
   'budget.extended', // extension's number, what it grants
   'tool.proposed', // call, tool, arguments digest, path where the tool names one
   'tool.decided', // call, verdict, decided by, reasons, subject
   'tool.executed', // call, state, exit code, duration, output bytes
   'model.exchanged', // provider, model, four counts, cost, complete
   'approval.requested',
+  'approval.voted', // one of several people said yes
   'approval.decided', // subject, decision, how
   'session.stopped', // by whom
+  'session.revoked', // by which administrator; alone or with its person
+  'user.revoked', // whose access an administrator took away
+  'user.restored',
   'session.ended', // state, reason
   'sandbox.destroyed',
   'diff.offered', // digest, counts, files
@@ -29,6 +35,9 @@ export const auditEntryTypes = [
   'server.left',
   'login.accepted',
   'login.refused',
+  'log.key_rotated', // old and new key, signed by both
+  'log.restored', // epoch, the last checkpoint that the world outside had seen
+  'log.undeliverable', // sink, id of the entry that the receiver refuses, why
   'chain.opened',
   'chain.closed', // how many entries the chain has, this one included; the log adds it
 ] as const;

@@ -7,9 +7,11 @@ export const errorCatalogue = {
   // requests
   request_invalid: { status: 400, title: 'The request is not valid' },
   unauthenticated: { status: 401, title: 'No valid login' },
+  login_revoked: { status: 401, title: 'This login was revoked' },
   forbidden: { status: 403, title: 'Not allowed' },
   not_found: { status: 404, title: 'Not found' },
   conflict: { status: 409, title: 'The thing is not in a state that allows this' },
+  version_required: { status: 428, title: 'The request must name the version that it saw' },
   version_conflict: { status: 409, title: 'Somebody changed it first' },
   idempotency_mismatch: { status: 422, title: 'The idempotency key belongs to another request' },
   payload_too_large: { status: 413, title: 'Too large' },
@@ -55,6 +57,7 @@ export const errorCatalogue = {
   provider_timeout: { status: 504, title: 'The model provider did not answer in time' },
   request_refused_by_gateway: { status: 400, title: 'The gateway does not pass this request on' },
   budget_exhausted: { status: 402, title: 'The budget is used up' },
+  awaiting_extension: { status: 503, title: 'The budget is used up and its person is asked' },
   price_book_invalid: { status: 400, title: 'The price book is not valid' },
   // storage, set-up
   storage_failed: { status: 503, title: 'The object store failed' },

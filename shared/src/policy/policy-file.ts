@@ -1,6 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
 import { CodedError } from '../errors/coded-error.ts';
+import { boundSettings } from './policy-parts.ts';
 import { policySchema } from './policy.ts';
 import type { Policy } from './policy.ts';
 
@@ -21,8 +22,8 @@ export const maxPolicyLength = 512 * 1024;
  * line; an empty text is the default policy.
  * @throws CodedError `request_invalid` whose details list every fault
  */
-export function readPolicy(text: string): Policy {
-  const { policy, faults } = checkPolicy(text);
+export function readPolicy(text: string, bounds: BudgetDefaults = {}): Policy {
+  const { policy, faults } = checkPolicy(text, bounds);
   if (policy !== undefined) return policy;
   const told = faults.map(showFault);
   throw new CodedError(
@@ -33,7 +34,10 @@ export function readPolicy(text: string): Policy {
 }
 
 /** Reads a policy and lists its faults instead of throwing. Either the policy or at least one fault is there. */
-export function checkPolicy(text: string): { policy?: Policy; faults: PolicyFault[] } {
+export function checkPolicy(
+  text: string,
+  bounds: BudgetDefaults = {},
+): { policy?: Policy; faults: PolicyFault[] } {
   if (text.length > maxPolicyLength)
     return {
       faults: [{ line: 1, column: 1, path: '', message: `longer than ${maxPolicyLength} characters` }],
@@ -49,7 +53,19 @@ export function checkPolicy(text: string): { policy?: Policy; faults: PolicyFaul
       })),
     };
   // aliases can blow a small text up; a policy has no use for them
-  const parsed = policySchema.safeParse(document.toJS({ maxAliasCount: 0 }) ?? {});
+  const written: unknown = document.toJS({ maxAliasCount: 0 }) ?? {};
+  const twice = boundsGivenTwice(written);
+  if (twice !== undefined)
+    return {
+      faults: [
+        {
+          ...place(lines, offsetOf(document, [twice])),
+          path: twice,
+          message: `budgets.${boundSettings[twice]} says the same; write one of them`,
+        },
+      ],
+    };
+  const parsed = policySchema.safeParse(withBounds(written, bounds));
   if (parsed.success) return { policy: parsed.data, faults: [] };
   const faults = parsed.error.issues.flatMap((issue) => {
     const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [undefined];
@@ -64,6 +80,31 @@ export function checkPolicy(text: string): { policy?: Policy; faults: PolicyFaul
     });
   });
   return { faults };
+}
+
+/** Defaults of the fleet's own, for the bounds that a policy does not write. */
+export type BudgetDefaults = Readonly<Partial<Record<(typeof boundSettings)[BoundSetting], number>>>;
+
+type BoundSetting = keyof typeof boundSettings;
+const settingNames = Object.keys(boundSettings) as BoundSetting[];
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function boundsGivenTwice(written: unknown): BoundSetting | undefined {
+  if (!isRecord(written) || !isRecord(written['budgets'])) return undefined;
+  const { budgets } = written;
+  return settingNames.find(
+    (name) => Object.hasOwn(written, name) && Object.hasOwn(budgets, boundSettings[name]),
+  );
+}
+
+/** What is no policy at all stays as it is: the schema says what is wrong with it. */
+function withBounds(written: unknown, bounds: BudgetDefaults): unknown {
+  if (!isRecord(written) || !(written['budgets'] === undefined || isRecord(written['budgets'])))
+    return written;
+  return { ...written, budgets: { ...bounds, ...written['budgets'] } };
 }
 
 /** A fault for a reader: `line 3, budgets.maxActions: …`. */

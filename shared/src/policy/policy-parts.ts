@@ -46,3 +46,24 @@ export const budgetsSchema = z.strictObject({
     .optional(),
   maxCommands: z.int().min(1).max(1_000_000).optional(),
 });
+
+/** Calls that more than one person has to approve. A rule fits a call by tool, by command or by path. */
+export const fourEyesRuleSchema = z
+  .strictObject({
+    tools: z.array(z.string().min(1).max(200)).max(200).default([]),
+    commands: z.array(commandPrefixSchema).max(500).default([]),
+    paths: z.array(pathPatternSchema).max(500).default([]),
+    /** How many different people. */
+    people: z.int().min(2).max(5).default(2),
+  })
+  .refine((rule) => rule.tools.length + rule.commands.length + rule.paths.length > 0, {
+    message: 'must name tools, commands or paths; a rule without any fits nothing',
+  });
+export type FourEyesRule = z.output<typeof fourEyesRuleSchema>;
+
+/** The settings' names of the three bounds; the same as the members of `budgets`. */
+export const boundSettings = {
+  'execution.sessionMaxActions': 'maxActions',
+  'execution.sessionMaxMinutes': 'maxMinutes',
+  'execution.sessionMaxExtensions': 'maxExtensions',
+} as const;

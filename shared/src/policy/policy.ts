@@ -4,6 +4,7 @@ import { defaultFlaggedPaths } from './flagged-paths.ts';
 import {
   budgetsSchema,
   commandPrefixSchema,
+  fourEyesRuleSchema,
   nameSchema,
   pathPatternSchema,
   toolsSchema,
@@ -14,11 +15,7 @@ import type { Verdict } from './verdict.ts';
 /** Where a project's sessions may run. */
 export const executionRules = ['server', 'workstation', 'either'] as const;
 
-/**
- * A project's policy, written by its administrator. Unknown members are refused: a misspelt rule that is
- * silently ignored would loosen. Every member has a default, and the defaults ask.
- */
-export const policySchema = z.strictObject({
+const writtenPolicySchema = z.strictObject({
   tools: toolsSchema.default({}),
   /** Commands that run unasked, if `run_command` itself is allowedWithoutPermission. */
   freeCommands: z.array(commandPrefixSchema).max(2000).default([]),
@@ -49,6 +46,33 @@ export const policySchema = z.strictObject({
     .min(1)
     .max(30 * 86_400)
     .default(86_400),
+  fourEyes: z.array(fourEyesRuleSchema).max(200).optional(),
+  /** Another spelling of `budgets.maxActions` and its like, for settings files; not both. */
+  'execution.sessionMaxActions': budgetsSchema.shape.maxActions.removeDefault().optional(),
+  'execution.sessionMaxMinutes': budgetsSchema.shape.maxMinutes.removeDefault().optional(),
+  'execution.sessionMaxExtensions': budgetsSchema.shape.maxExtensions.removeDefault().optional(),
+});
+
+/**
+ * A project's policy, written by its administrator. Unknown members are refused: a misspelt rule that is
+ * silently ignored would loosen. Every member has a default, and the defaults ask.
+ */
+export const policySchema = writtenPolicySchema.transform((written) => {
+  const {
+    'execution.sessionMaxActions': maxActions,
+    'execution.sessionMaxMinutes': maxMinutes,
+    'execution.sessionMaxExtensions': maxExtensions,
+    ...policy
+  } = written;
+  return {
+    ...policy,
+    budgets: {
+      ...policy.budgets,
+      ...(maxActions === undefined ? {} : { maxActions }),
+      ...(maxMinutes === undefined ? {} : { maxMinutes }),
+      ...(maxExtensions === undefined ? {} : { maxExtensions }),
+    },
+  };
 });
 
 /** A policy as it is evaluated: every default filled in. */

@@ -3,6 +3,7 @@ import { endReasons, pauseReasons } from '../session/end.ts';
 import { sessionStates } from '../session/state.ts';
 import { toolCallStates } from '../tool-call/state.ts';
 import { serverCommandSchema } from './session-order.ts';
+import { extendableCauses, extensionStates } from '../api/extension.ts';
 import { deciders } from './permit.ts';
 
 const text = z.string().max(256 * 1024);
@@ -19,7 +20,7 @@ const toolCallEvent = z.object({
   decidedBy: z.enum(deciders).optional(),
   /** From `done`, `errored`, `canceled` on. */
   exitCode: z.int().nullable().optional(),
-  durationMs: z.number().min(0).optional(),
+  durationMs: z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
   outputBytes: z.int().min(0).optional(),
   droppedBytes: z.int().min(0).optional(),
   /** Why it errored or was canceled. */
@@ -70,6 +71,18 @@ export const dispatcherEventSchema = z.discriminatedUnion('type', [
     title: z.string(),
     argumentsDigest: z.string(),
     reasons: z.array(z.string()),
+    /** Where several people have to approve: how many, and how many have. */
+    people: z.int().optional(),
+    approvals: z.int().optional(),
+  }),
+  /** The budget is used up and the person is asked, or has answered. */
+  z.object({
+    type: z.literal('extension'),
+    number: z.int(),
+    state: z.enum(extensionStates),
+    cause: z.enum(extendableCauses),
+    used: z.object({ actions: z.int(), minutes: z.number() }),
+    grants: z.object({ actions: z.int(), minutes: z.number(), left: z.int() }),
   }),
   /** Session totals after a model exchange. */
   z.object({

@@ -20,7 +20,7 @@ export function registerPolicyCheck(program: Command, io: CommandIo): void {
     .argument('<file>')
     .option('--json', 'faults, advice and digest as JSON')
     .action(async (file: string, options: { json?: boolean }) => {
-      const text = await readText(file === '-' ? io.stdin : createReadStream(file), file);
+      const text = await readPolicyText(file === '-' ? io.stdin : createReadStream(file), file);
       io.setExitCode(reportPolicy(text, file, io, options.json === true) ? exitCodes.done : exitCodes.usage);
     });
   policy
@@ -56,7 +56,7 @@ export function reportPolicy(
 }
 
 /** @throws CodedError `request_invalid` when the file cannot be read or is too long for a policy */
-async function readText(source: Readable, name: string): Promise<string> {
+export async function readPolicyText(source: Readable, name: string): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {

@@ -4,9 +4,11 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 import { verifySessionChain } from '../audit-check.ts';
+import { announceBounds, readBounds } from '../bounds.ts';
 import { readExecution } from '../execution.ts';
 import { askApproval, waitingApprovals } from '../follow/approvals.ts';
 import { showDiffFiles, showPatch } from '../follow/diff-view.ts';
+import { askExtension, waitingExtension } from '../follow/extensions.ts';
 import { followSession } from '../follow/event-stream.ts';
 import { createSessionView } from '../follow/session-view.ts';
 import { exitCodes } from '../io.ts';
@@ -49,6 +51,11 @@ export async function attend(
   });
   for await (const event of events) {
     view.show(event);
+    if (options.interactive && event.event.type === 'extension' && event.event.state === 'waiting') {
+      view.flush();
+      const extension = await waitingExtension(client, sessionId);
+      if (extension !== undefined) await askExtension(client, extension);
+    }
     if (event.event.type !== 'approval' || event.event.state !== 'waiting' || !options.interactive) continue;
     view.flush();
     // Asked afresh: while the stream was catching up it may have been decided elsewhere.
@@ -68,6 +75,7 @@ async function stopSession(client: ApiClient, sessionId: string, io: CommandIo):
 
 async function run(instruction: string, options: RunOptions, io: CommandIo): Promise<void> {
   const execution = readExecution(io.env);
+  const bounds = readBounds(io.env);
   const client = await connectFleet(io);
   const out = options.json === true ? io.stderr : io.stdout;
   const interactive = io.interactive && options.nonInteractive !== true && options.json !== true;
@@ -85,6 +93,7 @@ async function run(instruction: string, options: RunOptions, io: CommandIo): Pro
         surface: 'terminal',
         interactive,
         execution,
+        bounds,
         ...(options.project === undefined ? {} : { project: options.project }),
         ...(options.model === undefined ? {} : { model: options.model }),
         ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
@@ -96,6 +105,7 @@ async function run(instruction: string, options: RunOptions, io: CommandIo): Pro
       `session ${opened.id} on ${repository.folder}${dirty ? ', with its uncommitted changes' : ''}\n`,
     );
     out.write(`model ${opened.model}, execution ${opened.execution}\n`);
+    for (const sentence of announceBounds(bounds)) out.write(`${sentence}\n`);
     let session: SessionView;
     try {
       session = await attend(client, opened.id, io, { out, interactive });

@@ -138,20 +138,28 @@ export function registerApprovals(program: Command, io: CommandIo): void {
   for (const [name, decision] of [
     ['approve', 'approve'],
     ['deny', 'reject'],
-  ] as const)
-    program
+  ] as const) {
+    const command = program
       .command(name)
       .description(
         decision === 'approve' ? 'Lets a waiting tool call run, once.' : 'Refuses a waiting tool call.',
       )
       .argument('<approval>')
       .option('--message <text>', 'what the agent is told')
-      .action(async (id: string, options: { message?: string }) => {
+      .action(async (id: string, options: { message?: string; session?: boolean }) => {
         const { client, approval } = await find(id);
         io.stdout.write(`${describeApproval(approval)}\n`);
-        const outcome = await decideApproval(client, approval, decision, options.message);
+        const outcome = await decideApproval(
+          client,
+          approval,
+          decision === 'approve' && options.session === true ? 'approve_session' : decision,
+          options.message,
+        );
         if (outcome === 'too_late')
           throw new CodedError('approval_decided', `${id} was decided meanwhile; this answer did not count.`);
         io.stdout.write(decision === 'approve' ? 'Approved.\n' : 'Refused.\n');
       });
+    if (decision === 'approve')
+      command.option('--session', 'also every later call that is exactly this, in this session');
+  }
 }

@@ -1,7 +1,7 @@
 import { approvalViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { makeVisible } from '@lemniscate/shared/text/visible.ts';
+import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import * as prompts from '@clack/prompts';
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
@@ -18,14 +18,15 @@ export async function waitingApprovals(client: ApiClient, sessionId: string): Pr
 export async function decideApproval(
   client: ApiClient,
   approval: Pick<ApprovalView, 'id' | 'sessionId' | 'argumentsDigest'>,
-  decision: 'approve' | 'reject',
+  decision: 'approve' | 'approve_session' | 'reject',
   message?: string,
 ): Promise<'decided' | 'too_late'> {
   try {
     await client.json(`/v1/sessions/${approval.sessionId}/approvals/${approval.id}`, z.unknown(), {
       method: 'POST',
       body: {
-        decision,
+        decision: decision === 'reject' ? 'reject' : 'approve',
+        ...(decision === 'approve_session' ? { scope: 'session' } : {}),
         argumentsDigest: approval.argumentsDigest,
         ...(message === undefined || message === '' ? {} : { message }),
       },
@@ -42,16 +43,31 @@ export function describeApproval(approval: ApprovalView): string {
   const command = approval.arguments.command;
   const what = typeof command === 'string' ? command : JSON.stringify(approval.arguments, null, 2);
   const reasons = approval.reasons.map((reason) => `· ${reason}`).join('\n');
-  return makeVisible(`${approval.tool}\n\n${what}\n\n${reasons}`);
+  const people =
+    approval.people === 1
+      ? ''
+      : `\n\nIt takes ${approval.people} different people; ${approval.approvedBy.length === 0 ? 'nobody has approved yet' : `approved by ${approval.approvedBy.join(', ')}`}.`;
+  return makeVisible(`${approval.tool}\n\n${what}\n\n${reasons}${people}`);
+}
+
+function hintOf({ tool, pattern }: ApprovalView): string {
+  return makeVisibleLine(`${tool}: ${pattern}`).slice(0, 120);
 }
 
 /** Asks the person in front of the terminal. */
 export async function askApproval(client: ApiClient, approval: ApprovalView): Promise<void> {
   prompts.note(describeApproval(approval), 'The agent asks to run');
-  const answer = await prompts.select({
+  const answer = await prompts.select<'approve' | 'approve_session' | 'reject' | 'explain'>({
     message: 'Let it run?',
+    // a stray Enter must not let anything run
+    initialValue: 'reject',
     options: [
       { value: 'approve', label: 'Yes, this once' },
+      {
+        value: 'approve_session',
+        label: 'Yes, and again whenever it is exactly this in this session',
+        hint: hintOf(approval),
+      },
       { value: 'reject', label: 'No' },
       { value: 'explain', label: 'No, and tell the agent why' },
     ],
@@ -61,6 +77,6 @@ export async function askApproval(client: ApiClient, approval: ApprovalView): Pr
   const message =
     answer === 'explain' ? await prompts.text({ message: 'What should it do instead?' }) : undefined;
   const said = typeof message === 'string' ? message : undefined;
-  const outcome = await decideApproval(client, approval, answer === 'approve' ? 'approve' : 'reject', said);
+  const outcome = await decideApproval(client, approval, answer === 'explain' ? 'reject' : answer, said);
   if (outcome === 'too_late') prompts.log.warn('It was decided meanwhile; this answer did not count.');
 }

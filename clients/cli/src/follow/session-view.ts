@@ -62,7 +62,8 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
     shown.set(callId, before + lines.length);
     const room = Math.max(0, foldAfterLines - before);
     for (const text of lines.slice(0, room)) line(paint.dim(`  │ ${text}`));
-    if (room > 0 && lines.length > room) line(paint.dim('  │ … the rest is in the session’s log'));
+    if (room > 0 && lines.length > room)
+      line(paint.dim('  │ … the rest is in the log: npx lemniscate logs SESSION'));
   };
 
   const tell = (event: SessionEvent): void => {
@@ -90,6 +91,10 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
       case 'approval':
         return line(
           `${paint.yellow('?')} approval ${event.state}: ${makeVisibleLine(event.tool)} ${makeVisibleLine(event.title)} ${paint.dim(event.reasons.map(makeVisibleLine).join('; '))}`,
+        );
+      case 'extension':
+        return line(
+          `${paint.yellow('?')} budget ${event.state}: used ${event.used.actions} actions, ${event.used.minutes} minutes; the next extension grants ${event.grants.actions} actions and ${event.grants.minutes} minutes, ${event.grants.left} more after it`,
         );
       case 'usage':
         return line(

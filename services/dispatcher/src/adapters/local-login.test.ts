@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { roles } from '@lemniscate/shared/identity/roles.ts';
 import { createLocalLogin, nobody } from './local-login.ts';
 
 describe('the local login', () => {
@@ -27,7 +28,12 @@ describe('the local login', () => {
       now: () => new Date('2029-01-01T00:00:00Z'),
       monotonicMs: () => ms,
     });
-    assert.deepEqual(await login.authenticate(token), { subject: 'p', name: 'Pat', kind: 'human' });
+    assert.deepEqual(await login.authenticate(token), {
+      subject: 'p',
+      name: 'Pat',
+      kind: 'human',
+      roles,
+    });
     for (const wrong of [null, '', `${token}a`, token.slice(1), token.toUpperCase()])
       await assert.rejects(login.authenticate(wrong), refused);
     // The fleet renews the login: the old one ends with the next look at the file.

@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { roles } from '@lemniscate/shared/identity/roles.ts';
 import type { Authenticator, Person } from '../application/identity.ts';
 
 const loginSchema = z.object({
@@ -10,6 +11,8 @@ const loginSchema = z.object({
   subject: z.string().min(1),
   name: z.string(),
   expiresAt: z.iso.datetime({ offset: true }),
+  /** Whoever starts a fleet on their own machine is everything there. */
+  roles: z.array(z.enum(roles)).default([...roles]),
 });
 type Login = z.infer<typeof loginSchema>;
 
@@ -52,7 +55,7 @@ export async function createLocalLogin(file: string, clock: Clock): Promise<Auth
           'unauthenticated',
           `The local login expired at ${login.expiresAt}. Start the local fleet again to get a new one.`,
         );
-      return { subject: login.subject, name: login.name, kind: 'human' };
+      return { subject: login.subject, name: login.name, kind: 'human', roles: login.roles };
     },
   };
 }

@@ -8,6 +8,10 @@ export interface SignalPayloads {
   slotFreed: undefined;
   /** A session has ended (its id). */
   ended: string;
+  /** Something began or stopped to wait for a person. */
+  approvals: undefined;
+  /** An administrator took somebody's access away. */
+  userRevoked: undefined;
   /** A server does not answer, or one that nobody knows by name has spoken. */
   probeServers: undefined;
   /** Redis answers again, perhaps with nothing in it. */

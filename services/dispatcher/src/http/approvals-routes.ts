@@ -7,17 +7,38 @@ import {
 } from '../application/approvals/approval-row.ts';
 import { decideApproval } from '../application/approvals/decide-approval.ts';
 import type { ApprovalDeps } from '../application/approvals/decide-approval.ts';
+import { followWaiting } from '../application/approvals/follow-waiting.ts';
+import type { FollowWaitingDeps } from '../application/approvals/follow-waiting.ts';
+import type { Log } from '../application/ports/log.ts';
+import { writeEventStream } from './event-stream.ts';
+import type { StreamMessage } from './event-stream.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 import { sessionParams } from './session-routes.ts';
 
 const listSchema = z.object({ approvals: z.array(approvalViewSchema) });
 
+export type ApprovalRouteDeps = ApprovalDeps & FollowWaitingDeps & { readonly log: Log };
+
+const streamOptions = { heartbeatMs: 10_000, stallMs: 60_000 } as const;
+
+async function* lists(deps: FollowWaitingDeps, gone: AbortSignal): AsyncGenerator<StreamMessage> {
+  for await (const approvals of followWaiting(deps, gone)) yield { event: 'approvals', data: { approvals } };
+}
+
 /** Public listener: what waits for a person, and the person's word. */
-export function registerApprovalRoutes(app: App, deps: ApprovalDeps): void {
+export function registerApprovalRoutes(app: App, deps: ApprovalRouteDeps): void {
   app.get('/v1/approvals', { schema: { response: { 200: listSchema } } }, async () => ({
     approvals: await listWaitingApprovals(deps.database),
   }));
+
+  app.get('/v1/approvals/events', async (_request, reply) => {
+    const gone = new AbortController();
+    reply.hijack();
+    await writeEventStream(reply.raw, lists(deps, gone.signal), gone, streamOptions).catch((error: unknown) =>
+      deps.log.warn({ error: String(error) }, 'a stream of the waiting list was cut'),
+    );
+  });
 
   app.get(
     '/v1/sessions/:id/approvals',

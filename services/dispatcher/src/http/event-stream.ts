@@ -1,5 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import type { PositionedEvent } from '@lemniscate/shared/protocol/session-event.ts';
+
+/** One message of a stream; `id` is what a reader sends back as `Last-Event-ID`. */
+export interface StreamMessage {
+  readonly id?: number;
+  readonly event: string;
+  readonly data: unknown;
+}
 
 export interface EventStreamOptions {
   /** A comment is sent this often, so that proxies and readers see that the stream lives. */
@@ -22,7 +28,7 @@ const headers = {
  */
 export async function writeEventStream(
   raw: ServerResponse,
-  events: AsyncIterable<PositionedEvent>,
+  events: AsyncIterable<StreamMessage>,
   gone: AbortController,
   options: EventStreamOptions,
 ): Promise<void> {
@@ -48,9 +54,9 @@ export async function writeEventStream(
   }
 }
 
-function format(event: PositionedEvent): string {
+function format({ id, event, data }: StreamMessage): string {
   // JSON has no raw line break, so one data line is enough.
-  return `id: ${event.position}\nevent: session\ndata: ${JSON.stringify(event)}\n\n`;
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 /** Waits until the reader has taken what was written, has gone, or has taken too long. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventBatchAnswerSchema } from '@lemniscate/shared/protocol/session-event.ts';
+import type { PositionedEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { followSession } from '../application/events/follow-session.ts';
 import type { FollowDeps } from '../application/events/follow-session.ts';
 import { ingestBatch } from '../application/events/ingest-batch.ts';
@@ -9,6 +10,7 @@ import { unknownSession } from '../application/sessions/session-row.ts';
 import type { App } from './app.ts';
 import { attemptParams, claimOf } from './attempt-params.ts';
 import { writeEventStream } from './event-stream.ts';
+import type { StreamMessage } from './event-stream.ts';
 import { sessionParams } from './session-routes.ts';
 
 /** Internal listener: agent servers hand in their journals. */
@@ -48,7 +50,7 @@ export function registerEventStreamRoutes(app: App, deps: FollowDeps): void {
       // The status is out: whatever happens now ends the stream, and the reader resumes.
       await writeEventStream(
         reply.raw,
-        followSession(deps, id, after, gone.signal),
+        messages(followSession(deps, id, after, gone.signal)),
         gone,
         streamOptions,
       ).catch((error: unknown) =>
@@ -56,4 +58,8 @@ export function registerEventStreamRoutes(app: App, deps: FollowDeps): void {
       );
     },
   );
+}
+
+async function* messages(events: AsyncIterable<PositionedEvent>): AsyncGenerator<StreamMessage> {
+  for await (const event of events) yield { id: event.position, event: 'session', data: event };
 }

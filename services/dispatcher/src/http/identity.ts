@@ -5,6 +5,7 @@ import { parseServiceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { ServiceRole } from '@lemniscate/shared/protocol/identity.ts';
 import type { Authenticator, Person, ServerPeer } from '../application/identity.ts';
 import type { App } from './app.ts';
+import type { OpenAnswers } from './open-answers.ts';
 
 const persons = new WeakMap<FastifyRequest, Person>();
 const servers = new WeakMap<FastifyRequest, ServerPeer>();
@@ -27,12 +28,14 @@ export function serverOf(request: FastifyRequest): ServerPeer {
 const openRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/openapi.json']);
 
 /** Every public request must carry a login, but for the open routes. Unknown paths are refused likewise. */
-export function requirePerson(app: App, authenticator: Authenticator): void {
-  app.addHook('onRequest', async (request) => {
+export function requirePerson(app: App, authenticator: Authenticator, open?: OpenAnswers): void {
+  app.addHook('onRequest', async (request, reply) => {
     const route = request.routeOptions.url;
     if (route !== undefined && openRoutes.has(route)) return;
     const match = /^Bearer ([A-Za-z0-9._~+/=-]{1,4096})$/i.exec(request.headers.authorization ?? '');
-    persons.set(request, await authenticator.authenticate(match?.[1] ?? null));
+    const person = await authenticator.authenticate(match?.[1] ?? null);
+    persons.set(request, person);
+    open?.add(person.subject, reply.raw);
   });
 }
 

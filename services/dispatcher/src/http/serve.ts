@@ -5,14 +5,16 @@ import type { HeartbeatDeps } from '../application/servers/take-heartbeat.ts';
 import type { IngestDeps } from '../application/events/ingest-batch.ts';
 import type { FollowDeps } from '../application/events/follow-session.ts';
 import type { PermitDeps } from '../application/permits/request-permit.ts';
-import type { ApprovalDeps } from '../application/approvals/decide-approval.ts';
 import type { ResultDeps } from '../application/results/accept-result.ts';
 import type { UploadDeps } from '../application/uploads/announce-upload.ts';
 import type { PatchDeps } from '../application/review/read-patch.ts';
+import type { ProjectDeps } from '../application/projects/change-policy.ts';
+import type { RevokeDeps } from '../application/revocation/revoke.ts';
 import type { ReviewDeps } from '../application/review/decide-diff.ts';
 import { createApp } from './app.ts';
 import type { App, ListenerTls } from './app.ts';
 import { registerApprovalRoutes } from './approvals-routes.ts';
+import type { ApprovalRouteDeps } from './approvals-routes.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
 import type { AuditRouteDeps } from './audit-routes.ts';
 import { registerCostAdminRoutes } from './costs-admin-routes.ts';
@@ -23,6 +25,10 @@ import { registerDiffRoutes } from './diffs-routes.ts';
 import { registerEventIngestRoutes, registerEventStreamRoutes } from './events-routes.ts';
 import { registerLogRoutes } from './log-routes.ts';
 import { registerPermitRoutes } from './permits-routes.ts';
+import type { OpenAnswers } from './open-answers.ts';
+import { registerExtensionRoutes } from './extension-routes.ts';
+import { registerProjectRoutes } from './project-routes.ts';
+import { registerRevocationRoutes } from './revocation-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
 import { registerToolCallRoutes } from './tool-calls-routes.ts';
 import { registerAttemptUploadRoutes, registerUploadRoutes } from './uploads-routes.ts';
@@ -33,6 +39,7 @@ import type { HealthDeps } from './health-routes.ts';
 import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
 import { requireAgentServer, requirePerson } from './identity.ts';
 import { listen } from './listen.ts';
+import { refusePoison } from './refuse-poison.ts';
 import { registerServerRoutes } from './server-routes.ts';
 import type { ServerRouteDeps } from './server-routes.ts';
 import { registerSessionRoutes } from './session-routes.ts';
@@ -59,13 +66,19 @@ export type PublicDeps = FrameDeps &
   SessionRouteDeps &
   ServerRouteDeps &
   FollowDeps &
-  ApprovalDeps &
+  ApprovalRouteDeps &
   UploadDeps &
   PatchDeps &
   ReviewDeps &
-  AuditRouteDeps &
+  RevokeDeps &
+  ProjectDeps &
   CostRouteDeps &
-  CostAdminDeps & { readonly authenticator: Authenticator; readonly ready: HealthDeps['parts'] };
+  CostAdminDeps &
+  AuditRouteDeps & {
+    readonly authenticator: Authenticator;
+    readonly openAnswers: OpenAnswers;
+    readonly ready: HealthDeps['parts'];
+  };
 
 export type InternalDeps = FrameDeps &
   HeartbeatDeps &
@@ -95,16 +108,20 @@ export async function servePublic(
     bodyLimit: mebibyte,
     tls: address.certificate === null ? null : tlsOf(address.certificate, false),
   });
-  requirePerson(app, deps.authenticator);
+  requirePerson(app, deps.authenticator, deps.openAnswers);
+  refusePoison(app);
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
   registerSessionRoutes(app, deps);
   registerEventStreamRoutes(app, deps);
   registerLogRoutes(app, deps);
   registerToolCallRoutes(app, deps);
   registerApprovalRoutes(app, deps);
+  registerExtensionRoutes(app, deps);
   registerUploadRoutes(app, deps);
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
+  registerProjectRoutes(app, deps);
+  registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);
   registerCostRoutes(app, deps);
   registerCostAdminRoutes(app, deps);

@@ -1,4 +1,3 @@
-import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { EventLog } from '../application/ports/event-log.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { Database, Transaction } from '../application/ports/transaction.ts';
@@ -6,7 +5,8 @@ import { endSession } from '../application/sessions/end-session.ts';
 import type { EndSessionDeps } from '../application/sessions/end-session.ts';
 import type { Signals } from '../application/signals.ts';
 import { exhaustedTime } from '../application/budgets/session-budget.ts';
-import type { BudgetUse } from '../application/budgets/session-budget.ts';
+import { askForExtension, canAskFor } from '../application/budgets/ask-extension.ts';
+import type { ExtendableSession } from '../application/budgets/ask-extension.ts';
 import { readWaitedMs } from '../application/budgets/read-waited.ts';
 
 export interface StopOverdueDeps extends EndSessionDeps {
@@ -19,24 +19,24 @@ export interface StopOverdueDeps extends EndSessionDeps {
 /** A server that was told to stop has so long to hand in its diff before the session is ended without it. Minutes. */
 const graceMinutes = 5;
 
-interface RunningRow extends BudgetUse, Record<string, unknown> {
-  readonly id: string;
-  readonly policy: Policy;
+interface RunningRow extends ExtendableSession, Record<string, unknown> {
   readonly stop_reason: string | null;
 }
 
-const columns = `id, policy, stop_reason, actions_used, commands_used, waited_ms, running_at,
-  clock_timestamp() AS now`;
+const columns = `id, attempt, state, phase, interactive, policy, stop_reason, actions_used, commands_used, waited_ms, running_at, extensions_used, bounds,
+  budget_from, clock_timestamp() AS now`;
 
 /**
  * Looks for sessions whose minutes are used up while nobody asks for anything: a command that runs on, a model that
- * does not answer. They are told to stop with the next answer to their server; one that does not follow is ended.
- * @returns how many were stopped or ended
+ * does not answer. Where a person can extend, they are asked. The others are told to stop with the next answer to
+ * their server; one that does not follow is ended.
+ * @returns how many were asked about, stopped or ended
  */
 export async function stopOverdue(deps: StopOverdueDeps): Promise<number> {
   const candidates = await deps.database.query<{ id: string }>(
     `SELECT id FROM sessions WHERE state = 'running'
-       AND running_at < now() - make_interval(mins => (policy -> 'budgets' ->> 'maxMinutes')::int)`,
+       AND coalesce(budget_from, running_at) < now() - make_interval(mins =>
+         least((policy -> 'budgets' ->> 'maxMinutes')::int, (bounds ->> 'maxMinutes')::int))`,
   );
   let stopped = 0;
   for (const { id } of candidates) if (await stopIfOverdue(deps, id)) stopped += 1;
@@ -49,12 +49,12 @@ async function stopIfOverdue(deps: StopOverdueDeps, sessionId: string): Promise<
     if (session === null) return null;
     const exhausted = exhaustedTime(session.policy.budgets, session);
     if (exhausted === null) return null;
-    const patient = {
-      ...session.policy.budgets,
-      maxMinutes: session.policy.budgets.maxMinutes + graceMinutes,
-    };
-    if (exhaustedTime(patient, session) !== null) {
-      await endSession(deps, tx, { sessionId, ...exhausted });
+    if (session.stop_reason === null && canAskFor(session, exhausted))
+      return (await askForExtension(deps, tx, session, exhausted)) ? ('asked' as const) : null;
+    const late = Date.parse(session.now) - graceMinutes * 60_000;
+    if (exhaustedTime(session.policy.budgets, { ...session, now: new Date(late).toISOString() }) !== null) {
+      const { reason, message } = exhausted;
+      await endSession(deps, tx, { sessionId, reason, message });
       return 'ended' as const;
     }
     if (session.stop_reason !== null) return null;
@@ -63,8 +63,9 @@ async function stopIfOverdue(deps: StopOverdueDeps, sessionId: string): Promise<
   });
   if (outcome === null) return false;
   deps.log.info({ session: sessionId, outcome }, 'a session has used up its minutes');
-  if (outcome !== 'ended') return true;
+  if (outcome === 'told') return true;
   deps.events.announce(sessionId);
+  if (outcome === 'asked') return true;
   deps.signals.send('ended', sessionId);
   deps.signals.send('slotFreed', undefined);
   return true;

@@ -7,6 +7,7 @@ import type { AliveDeps } from '../application/gateway/gateway-alive.ts';
 import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
 import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts';
 import { requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
+import { expireExtensions } from '../application/budgets/decide-extension.ts';
 import { probeServers } from '../application/servers/probe-servers.ts';
 import type { ProbeDeps, ProbeMemory } from '../application/servers/probe-servers.ts';
 import type { PlacementJob, PlacementQueue } from '../application/ports/placement-queue.ts';
@@ -14,12 +15,15 @@ import type { SignalName } from '../application/signals.ts';
 import { expireApprovals } from './approval-expiry.ts';
 import { stopOverdue } from './budget-watch.ts';
 import { keepCosts } from './cost-loops.ts';
+import { enforceRevocations } from './revocation-watch.ts';
+import type { RevocationWatchDeps } from './revocation-watch.ts';
 import { startLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
 import { reap } from './reaper.ts';
 import type { ReaperDeps } from './reaper.ts';
 
-export interface JobDeps extends PlaceSessionDeps, ProbeDeps, ReaperDeps, ReapExchangesDeps, AliveDeps {
+export interface JobDeps
+  extends PlaceSessionDeps, ProbeDeps, ReaperDeps, ReapExchangesDeps, AliveDeps, RevocationWatchDeps {
   readonly queue: PlacementQueue & {
     work(
       place: (
@@ -51,9 +55,11 @@ export function startJobs(deps: JobDeps): Jobs {
     ['reaper', 1_000, 'probeServers', () => reap(deps)],
     ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
     ['approval expiry', 1_000, null, () => expireApprovals(deps)],
+    ['extension expiry', 1_000, null, () => expireExtensions(deps)],
     ['budget watch', 5_000, null, () => stopOverdue(deps)],
     ['gateway alive', 5_000, null, () => sayAlive(deps)],
     ['lost exchanges', 5_000, 'ended', () => abortLostExchanges(deps)],
+    ['revocations', 1_000, 'userRevoked', () => enforceRevocations(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
     ['costs', 3_000, null, () => keepCosts(deps)],
   ];

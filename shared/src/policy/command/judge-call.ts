@@ -21,6 +21,9 @@ import { gitCommandAt, settingOf } from './wrappers/git.ts';
 import { shells } from './wrappers/shells.ts';
 import { unwrap } from './wrappers/unwrap.ts';
 
+/** Why a piece asks that an approval command of the policy covers. */
+export const approvalReason = 'the policy wants an approval for this command';
+
 /** What is known about a call besides its words. */
 export interface Circumstances {
   /** The name comes from an expansion. */
@@ -61,7 +64,7 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
   const doubt = firstDoubt(plain, covered) ?? inputDoubt(call, scope, facts);
   if (doubt !== undefined) return note(scope, text, 'ask', doubt);
   if (coveredWords(rules.approval, plain.words, scope.shared) > 0)
-    return note(scope, text, 'ask', 'the policy wants an approval for this command');
+    return note(scope, text, 'ask', approvalReason);
   if (covered > 0)
     return note(scope, text, 'allow', `free command: ${plain.words.slice(0, covered).join(' ')}`);
   if (scope.functions.has(call.words[0] ?? ''))

@@ -14,6 +14,10 @@ export interface ApprovalRow extends Record<string, unknown> {
   readonly arguments: ApprovalView['arguments'];
   readonly reasons: string[];
   readonly state: ApprovalView['state'];
+  readonly people: number;
+  readonly approved_by: string[];
+  readonly pattern: string;
+  readonly policy_digest: string;
   readonly created_at: string;
   readonly expires_at: string;
   /** Its time is over, by the record's clock. */
@@ -21,7 +25,8 @@ export interface ApprovalRow extends Record<string, unknown> {
 }
 
 export const approvalColumns = `id, session_id, call_id, arguments_digest, tool, title, arguments, reasons, state,
-  created_at, expires_at, expires_at <= now() AS overdue`;
+  created_at, expires_at, expires_at <= now() AS overdue, people, pattern, policy_digest,
+  ARRAY(SELECT v.subject FROM approval_votes v WHERE v.approval_id = approvals.id ORDER BY v.voted_at) AS approved_by`;
 
 export function approvalEvent(row: ApprovalRow): DispatcherEvent {
   return {
@@ -33,6 +38,7 @@ export function approvalEvent(row: ApprovalRow): DispatcherEvent {
     title: row.title,
     argumentsDigest: row.arguments_digest,
     reasons: row.reasons,
+    ...(row.people === 1 ? {} : { people: row.people, approvals: row.approved_by.length }),
   };
 }
 
@@ -47,6 +53,9 @@ export function toApprovalView(row: ApprovalRow): ApprovalView {
     argumentsDigest: row.arguments_digest,
     reasons: row.reasons,
     state: row.state,
+    people: row.people,
+    approvedBy: row.approved_by,
+    pattern: row.pattern,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   };

@@ -4,10 +4,12 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
 import { harmlessText } from '../events/harmless.ts';
+import { hasRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import type { Signals } from '../signals.ts';
 import { lockSession } from '../sessions/session-row.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import type { ApprovalRow } from './approval-row.ts';
@@ -18,10 +20,11 @@ export interface ApprovalDeps {
   readonly audit: AuditLog;
   readonly events: EventLog;
   readonly self: string;
+  readonly signals: Signals;
 }
 
 /** How an approval stops waiting, and who says so. */
-interface Decision {
+interface Settlement {
   readonly state: 'approved' | 'rejected' | 'expired';
   readonly decidedBy: 'human' | 'automation';
   readonly subject: string;
@@ -41,14 +44,9 @@ export async function decideApproval(
   approvalId: string,
   input: DecideApproval,
 ): Promise<ApprovalRow> {
-  // A service token stands for no person: it can never satisfy an `ask`.
-  if (person.kind !== 'human')
-    throw new CodedError(
-      'forbidden',
-      `${person.name} is not a person's interactive login. Only a person can decide on an approval.`,
-    );
   const decided = await deps.database.transaction(async (tx) => {
     const session = await lockSession(tx, sessionId);
+    requireDecider(person, session);
     const approval = await readApproval(tx, sessionId, approvalId);
     if (sessionHasEnded(session.state))
       throw new CodedError(
@@ -66,16 +64,28 @@ export async function decideApproval(
         `Approval ${approvalId} is for arguments with digest ${approval.arguments_digest}, not ${input.argumentsDigest}. Show it again and decide on what is shown.`,
         { approval: approvalId },
       );
-    return settleApproval(deps, tx, session, approvalId, {
-      state: input.decision === 'approve' ? 'approved' : 'rejected',
-      decidedBy: 'human',
-      subject: person.subject,
-      message: input.message === undefined ? null : harmlessText(input.message),
-    });
+    const settle = (state: 'approved' | 'rejected') =>
+      settleApproval(deps, tx, session, approvalId, {
+        state,
+        decidedBy: 'human',
+        subject: person.subject,
+        message: input.message === undefined ? null : harmlessText(input.message),
+      });
+    if (input.decision === 'reject') return settle('rejected');
+    const votes = await vote(tx, approval, person, input.scope ?? 'once');
+    if (votes.length < approval.people) return recordVote(deps, tx, session, person, approvalId);
+    // Everybody must have meant the whole session, or it is once.
+    if (votes.every(({ scope }) => scope === 'session')) await grant(tx, approval, person);
+    return settle('approved');
   });
   if (decided === null) throw alreadyDecided(approvalId, 'decided');
-  deps.events.announce(sessionId);
+  announceDecision(deps, sessionId);
   return decided;
+}
+
+function announceDecision(deps: ApprovalDeps, sessionId: string): void {
+  deps.events.announce(sessionId);
+  deps.signals.send('approvals', undefined);
 }
 
 /**
@@ -96,8 +106,101 @@ export async function expireApproval(
       message: null,
     });
   });
-  if (expired !== null) deps.events.announce(sessionId);
+  if (expired !== null) announceDecision(deps, sessionId);
   return expired !== null;
+}
+
+/**
+ * Who may decide: whoever opened the session, or an approver. A service token stands for no person: it can never
+ * satisfy an `ask`.
+ * @throws CodedError `forbidden`
+ */
+function requireDecider(person: Person, session: SessionRow): void {
+  if (person.kind !== 'human')
+    throw new CodedError(
+      'forbidden',
+      `${person.name} is not a person's interactive login. Only a person can decide on an approval.`,
+    );
+  if (person.subject === session.opened_by || hasRole(person, ...deciders)) return;
+  throw new CodedError(
+    'forbidden',
+    `Session ${session.id} was opened by ${session.opened_by}; only they or an approver can decide.`,
+    { session: session.id },
+  );
+}
+const deciders = ['approver', 'project_admin', 'administrator'] as const;
+
+interface Vote extends Record<string, unknown> {
+  readonly subject: string;
+  readonly scope: 'once' | 'session';
+}
+
+/**
+ * One vote a person, under the session's lock.
+ * @returns all votes so far
+ * @throws CodedError `approval_decided` for a second vote
+ */
+async function vote(
+  tx: Transaction,
+  approval: ApprovalRow,
+  person: Person,
+  scope: Vote['scope'],
+): Promise<Vote[]> {
+  const added = await tx.query(
+    `INSERT INTO approval_votes (approval_id, subject, scope) VALUES ($1, $2, $3)
+     ON CONFLICT DO NOTHING RETURNING subject`,
+    [approval.id, person.subject, scope],
+  );
+  if (added.length === 0)
+    throw new CodedError(
+      'approval_decided',
+      `${person.name} has approved ${approval.id} already; it takes ${approval.people} different people.`,
+      { approval: approval.id },
+    );
+  return tx.query<Vote>('SELECT subject, scope FROM approval_votes WHERE approval_id = $1', [approval.id]);
+}
+
+/** A yes that is not the last one that is needed: on record, and the approval goes on waiting. */
+async function recordVote(
+  deps: ApprovalDeps,
+  tx: Transaction,
+  session: SessionRow,
+  person: Person,
+  approvalId: string,
+): Promise<ApprovalRow> {
+  const row = await readApproval(tx, session.id, approvalId);
+  await Promise.all([
+    deps.events.append(tx, session.id, session.attempt, [approvalEvent(row)]),
+    deps.audit.append(tx, sessionChain(session.id), [
+      {
+        type: 'approval.voted',
+        subject: person.subject,
+        ...(session.attempt > 0 ? { attempt: session.attempt } : {}),
+        body: {
+          approval: row.id,
+          call: row.call_id,
+          argumentsDigest: row.arguments_digest,
+          people: row.people,
+        },
+      },
+    ]),
+  ]);
+  return row;
+}
+
+async function grant(tx: Transaction, approval: ApprovalRow, person: Person): Promise<void> {
+  await tx.query(
+    `INSERT INTO session_grants (session_id, tool, pattern, policy_digest, approval_id, subject)
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+    [
+      approval.session_id,
+      approval.tool,
+      approval.pattern,
+      approval.policy_digest,
+      approval.id,
+      person.subject,
+    ],
+  );
 }
 
 async function readApproval(tx: Transaction, sessionId: string, approvalId: string): Promise<ApprovalRow> {
@@ -131,7 +234,7 @@ async function settleApproval(
   tx: Transaction,
   session: SessionRow,
   approvalId: string,
-  decision: Decision,
+  decision: Settlement,
 ): Promise<ApprovalRow | null> {
   const [row] = await tx.query<ApprovalRow>(
     `UPDATE approvals SET state = $3, decided_by = $4, subject = $5, message = $6, decided_at = now()

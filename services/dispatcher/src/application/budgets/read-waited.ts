@@ -3,11 +3,18 @@ import { waitedMs } from './waited-time.ts';
 
 /**
  * Milliseconds that a session has waited for people up to now, waits that go on included: counted anew from its
- * approvals, so that nothing drifts. Sent before the first await.
+ * approvals and questions, so that nothing drifts. What was waited before the budget began anew does not count twice.
+ * Sent before the first await.
  */
 export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<number> {
   const waits = await tx.query<{ from: string; to: string | null; now: string }>(
-    `SELECT created_at AS "from", decided_at AS "to", clock_timestamp() AS now FROM approvals WHERE session_id = $1`,
+    `SELECT greatest(w.since, s.budget_from) AS "from", w.until AS "to", clock_timestamp() AS now
+     FROM sessions s JOIN LATERAL (
+       SELECT created_at AS since, decided_at AS until FROM approvals WHERE session_id = s.id
+       UNION ALL
+       SELECT asked_at, decided_at FROM budget_extensions WHERE session_id = s.id
+     ) w ON w.until IS NULL OR s.budget_from IS NULL OR w.until > s.budget_from
+     WHERE s.id = $1`,
     [sessionId],
   );
   return waitedMs(waits, waits[0]?.now ?? new Date(0).toISOString());

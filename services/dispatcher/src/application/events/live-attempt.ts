@@ -1,3 +1,4 @@
+import type { SessionBounds } from '@lemniscate/shared/session/allowance.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
@@ -17,6 +18,10 @@ export interface LiveAttempt extends SessionRow {
   readonly commands_used: number;
   readonly waited_ms: number;
   readonly running_at: string | null;
+  readonly extensions_used: number;
+  readonly bounds: SessionBounds | null;
+  readonly budget_from: string | null;
+  readonly summary_at: string | null;
   readonly acknowledged_seq: number;
   readonly now: string;
 }
@@ -25,7 +30,8 @@ export interface LiveAttempt extends SessionRow {
 export const liveAttemptColumns = `s.id, s.version, s.project_id, s.state, s.phase, s.reason, s.message, s.attempt,
   s.generation, s.losses, s.server_id, s.pinned_server, s.instruction, s.repository, s.runtime, s.model, s.surface,
   s.interactive, s.execution, s.opened_by, s.policy, s.policy_digest, s.stop_reason, s.event_position,
-  s.timings_ms, s.actions_used, s.commands_used, s.waited_ms, s.running_at, a.acknowledged_seq, clock_timestamp() AS now`;
+  s.timings_ms, s.actions_used, s.commands_used, s.waited_ms, s.running_at, s.extensions_used,
+  s.bounds, s.budget_from, s.summary_at, a.acknowledged_seq, clock_timestamp() AS now`;
 
 /**
  * Locks session and attempt, in this order, and checks that the attempt is the session's present one and the caller's.

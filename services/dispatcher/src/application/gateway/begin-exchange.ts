@@ -2,6 +2,8 @@ import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import { holdWhileExtendable } from '../budgets/hold-exchange.ts';
+import type { HoldDeps } from '../budgets/hold-exchange.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
 import { exhaustedActions, exhaustedTime } from '../budgets/session-budget.ts';
 import type { ExhaustedBudget } from '../budgets/session-budget.ts';
@@ -15,7 +17,7 @@ import type { UsageTotals } from './usage-totals.ts';
 import { worstCaseCost } from './worst-case.ts';
 import type { PlannedExchange } from './worst-case.ts';
 
-export interface BeginDeps {
+export interface BeginDeps extends HoldDeps {
   readonly database: Database;
   readonly newId: NewId;
   readonly priceBook: PriceBook;
@@ -37,6 +39,7 @@ export async function beginExchange(
   claim: AttemptClaim,
   planned: PlannedExchange,
 ): Promise<string> {
+  await holdWhileExtendable(deps, claim);
   const id = deps.newId('usage');
   const reserved = worstCaseCost(planned, deps.priceBook);
   const outcome = await deps.database.transaction(async (tx): Promise<ExhaustedBudget | null> => {
@@ -99,7 +102,7 @@ async function exhaustedOrganisation(
     agent: defaultAgent,
     reserved,
   });
-  return message === null ? null : { reason: 'budget_cost', message };
+  return message === null ? null : { reason: 'budget_cost', message, extendable: false };
 }
 
 /** Budgets before a model exchange. What is not finally known counts with its worst case. */
@@ -112,6 +115,7 @@ function exhaustedBudget(
     return {
       reason: session.stop_reason as ExhaustedBudget['reason'],
       message: 'The session is being stopped.',
+      extendable: false,
     };
   const { budgets } = session.policy;
   return (
@@ -127,6 +131,7 @@ function exhaustedTokens(budgets: Policy['budgets'], totals: UsageTotals): Exhau
   return {
     reason: 'budget_tokens',
     message: `The session has used up its ${budgets.maxTokens} tokens. Raise budgets.maxTokens in the policy.`,
+    extendable: false,
   };
 }
 
@@ -143,10 +148,12 @@ function exhaustedCost(
       reason: 'budget_cost',
       message:
         'The policy bounds the cost, but the model has no price. Add the price or remove budgets.maxCostUsd.',
+      extendable: false,
     };
   if (!hasReached(totals, maxCostUsd)) return null;
   return {
     reason: 'budget_cost',
     message: `The session has used up its ${maxCostUsd} US dollars. Raise budgets.maxCostUsd in the policy.`,
+    extendable: false,
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { isDeeperThan } from '../json-walk.ts';
 import type { ModelEndpoint, ModelProvider } from '../ports/model-provider.ts';
 import { modelsOf } from './authorise-exchange.ts';
 import type { AuthorisedCaller } from './authorise-exchange.ts';
@@ -17,6 +18,9 @@ const neededSchema = z.looseObject({ model: z.string().min(1).max(200) });
 /** No provider answers more in one exchange; a larger bound would only reserve what nobody has. */
 const mostTokens = 10_000_000;
 
+// Far beyond any tool's schema; without a bound JSON.stringify overflows the stack, which looked like a silent provider.
+const maxDepth = 128;
+
 /** Headers that reach the provider; the token of the relay is not among them. */
 const passedHeaders = ['anthropic-version', 'anthropic-beta', 'accept'] as const;
 
@@ -33,6 +37,8 @@ export function checkExchange(
 ): CheckedExchange {
   const rules = gatewayEndpoints[endpoint];
   const body = parseBody(bytes);
+  if (isDeeperThan(body, maxDepth))
+    throw new CodedError('request_invalid', `The request is nested in more than ${maxDepth} levels.`);
   const checked = rules.check(body, textOf(headers['anthropic-beta']), caller.rules.allow ?? {});
   if (!checked.ok)
     throw new CodedError('request_refused_by_gateway', `${checked.field}: ${checked.reason}`, {

@@ -24,6 +24,9 @@ const session = (policy: PolicyInput, more: Partial<JudgedSession> = {}): Judged
   stop_reason: null,
   actions_used: 0,
   commands_used: 0,
+  extensions_used: 0,
+  bounds: null,
+  budget_from: null,
   waited_ms: 0,
   running_at: '2026-01-01T00:00:00.000Z',
   now: '2026-01-01T00:10:00.000Z',
@@ -92,7 +95,7 @@ test('continueAfterToolRejection keeps the loop', () => {
 test('budgets stop with their reason; waiting for a person costs no minutes', () => {
   const policy = { ...readFree, budgets: { maxActions: 3, maxMinutes: 10, maxCommands: 1 } };
   const reason = (more: Partial<JudgedSession>, isNew = true) => {
-    const answer = answerOf(session(policy, more), read, null, isNew);
+    const answer = answerOf(session(policy, { interactive: false, ...more }), read, null, isNew);
     return typeof answer === 'object' && answer.verdict === 'stop' ? answer.reason : null;
   };
   assert.equal(reason({}), 'time_budget');
@@ -100,6 +103,17 @@ test('budgets stop with their reason; waiting for a person costs no minutes', ()
   assert.equal(reason({ waited_ms: 60_000, actions_used: 3 }), 'budget_actions');
   assert.equal(reason({ waited_ms: 60_000, actions_used: 3 }, false), null);
   assert.equal(reason({ stop_reason: 'budget_cost' }), 'budget_cost');
+});
+
+test('where a person can extend, they are asked; commands, stops and the last extension are final', () => {
+  const policy = { ...readFree, budgets: { maxActions: 3, maxExtensions: 1 } };
+  const kind = (more: Partial<JudgedSession>) => judgeProposal(session(policy, more), read, null, true).kind;
+  assert.equal(kind({ actions_used: 3 }), 'extend');
+  assert.equal(kind({ actions_used: 3, extensions_used: 1 }), 'answer');
+  assert.equal(kind({ actions_used: 53, extensions_used: 1 }), 'answer');
+  assert.equal(kind({ actions_used: 3, bounds: { maxExtensions: 0 } }), 'answer');
+  assert.equal(kind({ actions_used: 3, stop_reason: 'stopped' }), 'answer');
+  assert.equal(kind({ actions_used: 3, interactive: false }), 'answer');
 });
 
 test('a proposal with wrong arguments, an unknown tool, another digest or endless nesting is refused', () => {

@@ -4,8 +4,9 @@ import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
 import type { Surface } from '@lemniscate/shared/protocol/session-order.ts';
 import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
+import { canAskFor } from '../budgets/ask-extension.ts';
 import { exhaustedActions, exhaustedCommands, exhaustedTime } from '../budgets/session-budget.ts';
-import type { BudgetUse } from '../budgets/session-budget.ts';
+import type { BudgetUse, ExhaustedBudget } from '../budgets/session-budget.ts';
 import type { Proposal } from './read-proposal.ts';
 
 /** What the session says to a proposal. */
@@ -29,7 +30,9 @@ export interface KnownApproval {
 /** The judgement: an answer for good, or that a person has to be asked. */
 export type Judgement =
   | { readonly kind: 'answer'; readonly answer: FinalAnswer; readonly evaluation: Evaluation | null }
-  | { readonly kind: 'ask'; readonly evaluation: Evaluation };
+  | { readonly kind: 'ask'; readonly evaluation: Evaluation }
+  /** The budget is used up; its person can extend it. */
+  | { readonly kind: 'extend'; readonly exhausted: ExhaustedBudget; readonly evaluation: null };
 export type FinalAnswer = Exclude<PermitAnswer, { verdict: 'waiting' }>;
 
 /**
@@ -42,8 +45,11 @@ export function judgeProposal(
   approval: KnownApproval | null,
   isNew: boolean,
 ): Judgement {
-  const stopped = stopOf(session, isNew);
-  if (stopped !== null) return { kind: 'answer', answer: stopped, evaluation: null };
+  if (session.stop_reason !== null) return stop({ ...beingStopped, reason: session.stop_reason });
+  const exhausted = exhaustion(session, isNew);
+  if (exhausted !== null && canAskFor(session, exhausted))
+    return { kind: 'extend', exhausted, evaluation: null };
+  if (exhausted !== null) return stop(exhausted);
   const evaluation = evaluateToolCall(session.policy, proposal);
   const answer = (given: FinalAnswer): Judgement => ({ kind: 'answer', answer: given, evaluation });
 
@@ -57,16 +63,15 @@ export function judgeProposal(
   return answer(refused(session, proposal, approval));
 }
 
-function stopOf(session: JudgedSession, isNew: boolean): FinalAnswer | null {
-  if (session.stop_reason !== null)
-    return {
-      verdict: 'stop',
-      reason: session.stop_reason,
-      message: 'The session is being stopped; nothing more is permitted.',
-    };
+const beingStopped = { message: 'The session is being stopped; nothing more is permitted.' };
+
+function stop({ reason, message }: { reason: string; message: string }): Judgement {
+  return { kind: 'answer', answer: { verdict: 'stop', reason, message }, evaluation: null };
+}
+
+function exhaustion(session: JudgedSession, isNew: boolean): ExhaustedBudget | null {
   const { budgets } = session.policy;
-  const exhausted = exhaustedTime(budgets, session) ?? (isNew ? exhaustedActions(budgets, session) : null);
-  return exhausted === null ? null : { verdict: 'stop', ...exhausted };
+  return exhaustedTime(budgets, session) ?? (isNew ? exhaustedActions(budgets, session) : null);
 }
 
 function go(
@@ -76,7 +81,7 @@ function go(
   reasons: readonly string[],
 ): FinalAnswer {
   const exhausted = tool === 'run_command' ? exhaustedCommands(session.policy.budgets, session) : null;
-  if (exhausted !== null) return { verdict: 'stop', ...exhausted };
+  if (exhausted !== null) return { verdict: 'stop', reason: exhausted.reason, message: exhausted.message };
   return { verdict: 'go', decidedBy, reasons: [...reasons] };
 }
 

@@ -1,9 +1,10 @@
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { grantPattern } from '@lemniscate/shared/policy/grant-pattern.ts';
 import type { Evaluation } from '@lemniscate/shared/policy/evaluate.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
-import { harmless } from '../events/harmless.ts';
+import { harmless, harmlessText } from '../events/harmless.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -63,6 +64,7 @@ export async function recordQuestion(
   tx: Transaction,
   context: PermitContext,
   approvalId: string,
+  people: number,
 ): Promise<void> {
   const { claim, session, proposal } = context;
   const reasons = [...(context.evaluation?.reasons ?? [])];
@@ -75,6 +77,7 @@ export async function recordQuestion(
     title: proposal.title,
     argumentsDigest: proposal.argumentsDigest,
     reasons,
+    ...(people === 1 ? {} : { people, approvals: 0 }),
   };
   const phase = session.state === 'running' ? 'waiting' : session.phase;
   await Promise.all([
@@ -86,8 +89,8 @@ export async function recordQuestion(
     writeCall(tx, context, null),
     tx.query(
       `INSERT INTO approvals (id, session_id, call_id, arguments_digest, policy_digest, tool, title, arguments, reasons,
-         state, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting', now() + make_interval(secs => $10))`,
+         people, pattern, state, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'waiting', now() + make_interval(secs => $12))`,
       [
         approvalId,
         claim.sessionId,
@@ -98,6 +101,8 @@ export async function recordQuestion(
         harmless(proposal.title),
         JSON.stringify(harmless(proposal.arguments)),
         JSON.stringify(harmless(reasons)),
+        people,
+        harmlessText(grantPattern(proposal)),
         session.policy.approvalTtlSeconds,
       ],
     ),

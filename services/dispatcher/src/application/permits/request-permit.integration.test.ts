@@ -20,7 +20,7 @@ before(async () => {
 after(() => record.close());
 
 const never = new AbortController().signal;
-const ada: Person = { subject: 'ada', name: 'Ada', kind: 'human' };
+const ada: Person = { subject: 'ada', name: 'Ada', kind: 'human', roles: ['approver'] };
 const free: PolicyInput = { tools: { read_file: 'allow' } };
 const proposal = (callId: string, path = 'a.txt', waitMs = 0): unknown => ({
   callId,
@@ -234,4 +234,10 @@ test('a decision on an ended session is refused', async () => {
     argumentsDigest: approval.argumentsDigest,
   });
   await assert.rejects(late, { code: 'session_ended' });
+});
+
+test('arguments without a canonical form are the caller’s fault', async () => {
+  const claim = await openTestSession(record, { policy: free });
+  const torn = { callId: 'torn', turn: 1, tool: 'read_file', arguments: { path: 'a\ud800' }, waitMs: 0 };
+  await assert.rejects(ask(claim, { ...torn, argumentsDigest: '0'.repeat(64) }), { code: 'request_invalid' });
 });

@@ -2,13 +2,19 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
+import { grantPattern } from '@lemniscate/shared/policy/grant-pattern.ts';
+import { requiredPeople } from '@lemniscate/shared/policy/four-eyes.ts';
 import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
+import { askForExtension } from '../budgets/ask-extension.ts';
+import { findWaitingExtension } from '../budgets/extension-row.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
+import { harmlessText } from '../events/harmless.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { LiveEvents, LiveSignal } from '../ports/live-events.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import type { Signals } from '../signals.ts';
 import { judgeProposal } from './judge-proposal.ts';
 import type { KnownApproval } from './judge-proposal.ts';
 import { readProposal } from './read-proposal.ts';
@@ -22,6 +28,7 @@ export interface PermitDeps extends RecordDeps {
   readonly live: LiveEvents;
   readonly newId: NewId;
   readonly clock: Clock;
+  readonly signals: Signals;
 }
 
 /** A decision made in another dispatcher is seen at the latest after this, whatever happens to signals. */
@@ -50,7 +57,7 @@ export async function requestPermit(
       const left = deadline - deps.clock.monotonicMs();
       if (left <= 0) break;
       await news.wait(Math.min(left, recheckMs), gone);
-      if (await isWaiting(deps.database, answer.approvalId)) continue;
+      if (await isWaiting(deps.database, claim, answer.approvalId)) continue;
       answer = await askOnce(deps, claim, proposal);
     }
     return answer;
@@ -61,7 +68,10 @@ export async function requestPermit(
 
 async function askOnce(deps: PermitDeps, claim: AttemptClaim, proposal: Proposal): Promise<PermitAnswer> {
   const { answer, asked } = await deps.database.transaction((tx) => decide(deps, tx, claim, proposal));
-  if (asked) deps.events.announce(claim.sessionId);
+  if (asked) {
+    deps.events.announce(claim.sessionId);
+    deps.signals.send('approvals', undefined);
+  }
   return answer;
 }
 
@@ -69,6 +79,8 @@ interface KnownCall extends Record<string, unknown> {
   readonly answer: unknown;
   readonly arguments_digest: string | null;
   readonly approval: KnownApproval | null;
+  /** The approval that somebody gave to all calls of this pattern in the session. */
+  readonly granted: KnownApproval | null;
 }
 
 async function decide(
@@ -77,23 +89,31 @@ async function decide(
   claim: AttemptClaim,
   proposal: Proposal,
 ): Promise<{ answer: PermitAnswer; asked: boolean }> {
+  const pattern = harmlessText(grantPattern(proposal));
   const [locked, [known], waited] = await Promise.all([
     lockLiveAttempt(tx, claim),
     // Sent with the lock and run after it, so it sees what whoever held the lock has written.
     tx.query<KnownCall>(
-      `SELECT c.answer, c.arguments_digest, to_jsonb(p) AS approval FROM sessions s
+      `SELECT c.answer, c.arguments_digest, to_jsonb(p) AS approval, to_jsonb(g) AS granted FROM sessions s
        LEFT JOIN tool_calls c ON c.session_id = s.id AND c.attempt = $2 AND c.call_id = $3
        LEFT JOIN LATERAL (
          SELECT id, state, decided_by, subject, message FROM approvals
          WHERE session_id = s.id AND call_id = $3 AND arguments_digest = $4 AND policy_digest = s.policy_digest
        ) p ON true
+       LEFT JOIN LATERAL (
+         SELECT approval_id AS id, 'approved' AS state, 'human' AS decided_by, subject, null AS message
+         FROM session_grants
+         WHERE session_id = s.id AND tool = $5 AND md5(pattern) = md5($6) AND pattern = $6
+           AND policy_digest = s.policy_digest
+       ) g ON true
        WHERE s.id = $1`,
-      [claim.sessionId, claim.attempt, proposal.callId, proposal.argumentsDigest],
+      [claim.sessionId, claim.attempt, proposal.callId, proposal.argumentsDigest, proposal.tool, pattern],
     ),
     readWaitedMs(tx, claim.sessionId),
   ]);
   const session = { ...locked, waited_ms: waited };
-  const approval = known?.approval ?? null;
+  // What somebody decided about this very call comes before what they said about its like.
+  const approval = known?.approval ?? known?.granted ?? null;
   const proposedBefore = known?.arguments_digest ?? null;
   if (proposedBefore !== null && proposedBefore !== proposal.argumentsDigest)
     throw new CodedError(
@@ -110,21 +130,32 @@ async function decide(
     await recordAnswer(deps, tx, context, judgement.answer, approval);
     return { answer: judgement.answer, asked: false };
   }
+  if (judgement.kind === 'extend') {
+    const asked = await askForExtension(deps, tx, session, judgement.exhausted);
+    return { answer: { verdict: 'waiting', approvalId: extensionQuestion }, asked };
+  }
   if (approval !== null) {
     if (isNew) await recordRepeatedQuestion(deps, tx, context);
     return { answer: { verdict: 'waiting', approvalId: approval.id }, asked: false };
   }
   const approvalId = deps.newId('approval');
-  await recordQuestion(deps, tx, context, approvalId);
+  await recordQuestion(deps, tx, context, approvalId, requiredPeople(session.policy, proposal));
   return { answer: { verdict: 'waiting', approvalId }, asked: true };
 }
 
-async function isWaiting(database: Transaction, approvalId: string): Promise<boolean> {
+/** Stands where an approval's id would, while a call waits for the session's budget to be extended. */
+const extensionQuestion = 'extension';
+
+async function isWaiting(database: Transaction, claim: AttemptClaim, approvalId: string): Promise<boolean> {
+  if (approvalId === extensionQuestion)
+    return (await findWaitingExtension(database, claim.sessionId)) !== null;
   const [row] = await database.query<{ state: string }>('SELECT state FROM approvals WHERE id = $1', [
     approvalId,
   ]);
   return row?.state === 'waiting';
 }
+
+const decisions: readonly string[] = ['approval', 'extension'];
 
 /** Remembers between two waits that something was heard that may concern an approval. */
 function createNews(): {
@@ -136,7 +167,7 @@ function createNews(): {
   return {
     hear: ({ events }) => {
       // Output of other calls is no news here; a signal without events may be anything.
-      if (events !== undefined && !events.some(({ event }) => event.type === 'approval')) return;
+      if (events !== undefined && !events.some(({ event }) => decisions.includes(event.type))) return;
       heard = true;
       wake?.();
     },

@@ -11,16 +11,6 @@ export interface ProjectPolicy {
   readonly digest: string;
 }
 
-/** Creates the project or gives it this policy; a session that is already open keeps the one it was opened with. */
-export async function ensureProject(tx: Transaction, id: string, policy: ProjectPolicy): Promise<void> {
-  await tx.query(
-    `INSERT INTO projects (id, policy, policy_digest) VALUES ($1, $2, $3)
-     ON CONFLICT (id) DO UPDATE SET policy = $2, policy_digest = $3, version = projects.version + 1
-     WHERE projects.policy_digest <> $3`,
-    [id, JSON.stringify(policy.policy), policy.digest],
-  );
-}
-
 /**
  * Loads the policy that a new session freezes.
  * @throws CodedError `project_unknown`, listing what exists
@@ -31,9 +21,14 @@ export async function loadProjectPolicy(tx: Transaction, id: string): Promise<Pr
     [id],
   );
   if (row !== undefined) return { policy: row.policy, digest: row.policy_digest };
+  throw await unknownProject(tx, id);
+}
+
+/** The error of a project that does not exist, with the names of those that do. */
+export async function unknownProject(tx: Transaction, id: string): Promise<CodedError> {
   const known = await tx.query<{ id: string }>('SELECT id FROM projects ORDER BY id LIMIT 20');
   const names = known.map((project) => project.id);
-  throw new CodedError(
+  return new CodedError(
     'project_unknown',
     `There is no project "${id}". ${names.length === 0 ? 'None exists yet.' : `There are: ${names.join(', ')}.`}`,
     { project: id, known: names },

@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => record.close());
 
-const ada: Person = { subject: 'ada', name: 'Ada', kind: 'human' };
+const ada: Person = { subject: 'ada', name: 'Ada', kind: 'human', roles: ['approver'] };
 const patch = Buffer.from('--- a/package.json\n+++ b/package.json\n@@ -1 +1 @@\n-1\n+2\n');
 const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const resultOf = (bytes: Buffer = patch, more: Partial<SessionResult> = {}): SessionResult => ({
@@ -187,4 +187,21 @@ test('accepting needs a person, the digest and every flagged file; it is done on
   assert.equal(entry.body['session'], claim.sessionId);
   assert.equal(entry.body['sessionChainDigest'], head?.digest);
   assert.equal(entry.body['sessionChainClosed'], true);
+});
+
+test('half a surrogate pair in the closing words or in a path does not keep a session from its end', async () => {
+  const claim = await openTestSession(record);
+  const whole = resultOf();
+  const torn = resultOf(patch, {
+    message: 'cut in an emoji \ud83d',
+    diff: whole.diff && {
+      ...whole.diff,
+      files: whole.diff.files.map((file) => ({ ...file, path: 'a\ud800\0.json' })),
+    },
+  });
+  await acceptResult(deps, claim, torn);
+  assert.deepEqual(await acceptResult(deps, claim, torn), { accepted: true });
+  assert.equal((await stateOf(claim.sessionId))?.state, 'completed');
+  const { diff } = await openDiff(record, claim.sessionId);
+  assert.equal(diff.summary.files[0]?.path, 'a\ufffd\u2400.json');
 });

@@ -9,6 +9,7 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { loadProjectPolicy } from '../projects/project.ts';
 import type { ProjectPolicy } from '../projects/project.ts';
+import { refuseRevoked, takeTurns } from '../revocation/revoked-users.ts';
 import type { Signals } from '../signals.ts';
 import { checkOrder } from './check-order.ts';
 import type { CheckedOrder, ModelOffer, SessionRequest } from './check-order.ts';
@@ -45,6 +46,8 @@ export async function createSession(
   const id = deps.newId('session');
   const created = await deps.database
     .transaction(async (tx) => {
+      await takeTurns(tx, person.subject, 'opening');
+      await refuseRevoked(tx, person.subject);
       await checkPinnedServer(tx, request, person);
       await checkStoredBundle(tx, request);
       // Sent together, executed in this order: the others refer to the session's row.
@@ -121,8 +124,8 @@ async function insertSession(
 ): Promise<void> {
   await tx.query(
     `INSERT INTO sessions (id, project_id, state, phase, instruction, repository, runtime, model, surface, interactive,
-       execution, opened_by, policy, policy_digest, pinned_server)
-     VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+       execution, opened_by, policy, policy_digest, pinned_server, bounds)
+     VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       id,
       request.project,
@@ -137,6 +140,7 @@ async function insertSession(
       JSON.stringify(frozen.policy),
       frozen.digest,
       request.server ?? null,
+      request.bounds === undefined ? null : JSON.stringify(request.bounds),
     ],
   );
 }

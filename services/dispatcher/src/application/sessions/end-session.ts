@@ -9,7 +9,10 @@ import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { changeSessionState } from './change-state.ts';
+import { extensionColumns, extensionEvent } from '../budgets/extension-row.ts';
+import type { ExtensionRow } from '../budgets/extension-row.ts';
 import { lockSession } from './session-row.ts';
+import type { SessionRow } from './session-row.ts';
 
 export interface EndSessionDeps {
   readonly audit: AuditLog;
@@ -53,6 +56,7 @@ export async function endSession(
   const withdrawn = await withdrawApprovals(tx, session.id);
   if (withdrawn.events.length > 0)
     await deps.events.append(tx, session.id, session.attempt, withdrawn.events);
+  await withdrawExtension(deps, tx, session);
   const end = sessionEnds[input.reason];
   if (input.timingsMs !== undefined)
     await tx.query('UPDATE sessions SET timings_ms = timings_ms || $2::jsonb WHERE id = $1', [
@@ -73,6 +77,19 @@ export async function endSession(
     { type: 'session.ended', subject, ...at, ...server, body: { state: end.state, reason: input.reason } },
     { type: 'chain.closed', subject: deps.self, body: {} },
   ]);
+}
+
+async function withdrawExtension(
+  deps: Pick<EndSessionDeps, 'events'>,
+  tx: Transaction,
+  session: SessionRow,
+): Promise<void> {
+  const [row] = await tx.query<ExtensionRow>(
+    `UPDATE budget_extensions SET state = 'withdrawn', decided_by = 'automation', decided_at = now()
+     WHERE session_id = $1 AND state = 'waiting' RETURNING ${extensionColumns}`,
+    [session.id],
+  );
+  if (row !== undefined) await deps.events.append(tx, session.id, session.attempt, [extensionEvent(row)]);
 }
 
 interface WithdrawnApproval extends Record<string, unknown> {

@@ -1,3 +1,4 @@
+import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { Person } from '../identity.ts';
@@ -16,35 +17,53 @@ export interface StopSessionDeps extends EndSessionDeps {
   readonly servers: AgentServers;
 }
 
-/**
- * Stops a session in any state that is not an end; stopping an ended one changes nothing. The session ends at once and
- * for good. Its server is told directly; if that call is lost, the answer to its next heartbeat or batch says it again,
- * since the attempt is no longer live.
- */
+/** What a person's word makes of a session: the end's reason, the entry that says who said it, and the words for it. */
+export interface PersonalEnd {
+  readonly reason: 'stopped' | 'revoked';
+  readonly entry: Pick<AuditDraft, 'type' | 'body'>;
+  readonly message: string;
+}
+
+/** Stops a session for whoever sits in front of it. */
 export async function stopSession(deps: StopSessionDeps, person: Person, sessionId: string): Promise<void> {
-  const stopped = await deps.database.transaction(async (tx) => {
+  await endByPerson(deps, person.subject, sessionId, {
+    reason: 'stopped',
+    entry: { type: 'session.stopped', body: { kind: person.kind } },
+    message: `Stopped by ${person.name}. Its work was discarded.`,
+  });
+}
+
+/**
+ * Ends a session at once and for good, in any state that is not an end; an ended one stays as it is. Its tokens are
+ * dead with the commit. Its server is told directly; if that call is lost, the answer to its next heartbeat or batch
+ * says it again, since the attempt is no longer live, and a server that hears nothing destroys it when its lease ends.
+ * @returns whether this call ended it
+ */
+export async function endByPerson(
+  deps: StopSessionDeps,
+  subject: string,
+  sessionId: string,
+  end: PersonalEnd,
+): Promise<boolean> {
+  const ended = await deps.database.transaction(async (tx) => {
     const session = await lockSession(tx, sessionId);
     if (sessionHasEnded(session.state)) return null;
-    await tx.query(`UPDATE sessions SET stop_reason = 'stopped' WHERE id = $1`, [sessionId]);
+    await tx.query('UPDATE sessions SET stop_reason = $2 WHERE id = $1', [sessionId, end.reason]);
     await deps.audit.append(tx, sessionChain(sessionId), [
       {
-        type: 'session.stopped',
-        subject: person.subject,
-        body: { state: session.state, kind: person.kind },
+        type: end.entry.type,
+        subject,
+        body: { ...end.entry.body, state: session.state },
         ...(session.attempt > 0 ? { attempt: session.attempt } : {}),
       },
     ]);
-    await endSession(deps, tx, {
-      sessionId,
-      reason: 'stopped',
-      message: `Stopped by ${person.name}. Its work was discarded.`,
-      subject: person.subject,
-    });
+    await endSession(deps, tx, { sessionId, reason: end.reason, message: end.message, subject });
     return session;
   });
-  if (stopped === null) return;
+  if (ended === null) return false;
   deps.events.announce(sessionId);
   deps.signals.send('ended', sessionId);
-  if (stopped.server_id === null || stopped.attempt === 0) return;
-  deps.servers.destroy(stopped.server_id, { sessionId, attempt: stopped.attempt });
+  if (ended.server_id !== null && ended.attempt > 0)
+    deps.servers.destroy(ended.server_id, { sessionId, attempt: ended.attempt });
+  return true;
 }

@@ -27,6 +27,7 @@ export async function servePeople(newId: NewId, register: (app: App) => void): P
         subject: token ?? 'nobody',
         name: token ?? 'nobody',
         kind: token === 'robot' ? 'automation' : 'human',
+        roles: token === 'robot' ? [] : ['approver'],
       }),
   });
   register(app);

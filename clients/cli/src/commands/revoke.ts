@@ -1,0 +1,55 @@
+import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { CommandIo } from '../io.ts';
+import { connectFleet } from './context.ts';
+
+interface RevokeOptions {
+  readonly user?: string;
+  readonly lift?: boolean;
+  readonly note?: string;
+}
+
+const revokedSchema = z.object({ subject: z.string(), sessionsEnded: z.int() });
+
+/** `lemniscate revoke`: an administrator takes away a session, or a person's access with all their sessions. */
+export function registerRevoke(program: Command, io: CommandIo): void {
+  program
+    .command('revoke')
+    .description('Ends a session, or takes a person’s access away, at once (administrators).')
+    .argument('[session]')
+    .option('--user <subject>', 'the person, as "openedBy" of their sessions names them')
+    .option('--lift', 'gives the person’s access back')
+    .option('--note <text>', 'what the person is told')
+    .action((session: string | undefined, options: RevokeOptions) => revoke(session, options, io));
+}
+
+async function revoke(session: string | undefined, options: RevokeOptions, io: CommandIo): Promise<void> {
+  if ((session === undefined) === (options.user === undefined))
+    throw new CodedError(
+      'request_invalid',
+      'Name either a session or a person: revoke SESSION, or revoke --user SUBJECT.',
+    );
+  if (options.lift === true && options.user === undefined)
+    throw new CodedError(
+      'request_invalid',
+      'Only a person’s access can be given back; a revoked session has ended.',
+    );
+  const client = await connectFleet(io);
+  const body = options.note === undefined ? {} : { note: options.note };
+  if (session !== undefined) {
+    const path = `/v1/sessions/${encodeURIComponent(session)}/revoke`;
+    const ended = await client.json(path, sessionViewSchema, { method: 'POST', body });
+    io.stdout.write(`${ended.state} (${ended.reason ?? ''})\n`);
+    return;
+  }
+  const path = `/v1/revocations/${encodeURIComponent(options.user ?? '')}`;
+  if (options.lift === true) {
+    await client.open(path, { method: 'DELETE' });
+    io.stdout.write('The access is given back.\n');
+    return;
+  }
+  const { sessionsEnded } = await client.json(path, revokedSchema, { method: 'PUT', body });
+  io.stdout.write(`The access is revoked; ${sessionsEnded} sessions ended.\n`);
+}

@@ -1,0 +1,49 @@
+import { extensionListSchema, extensionViewSchema } from '@lemniscate/shared/api/extension.ts';
+import type { ExtensionView } from '@lemniscate/shared/api/extension.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import * as prompts from '@clack/prompts';
+import type { ApiClient } from '../api-client.ts';
+
+/** The session's question for more budget that waits, if there is one. */
+export async function waitingExtension(
+  client: ApiClient,
+  sessionId: string,
+): Promise<ExtensionView | undefined> {
+  const path = `/v1/sessions/${encodeURIComponent(sessionId)}/extensions`;
+  const { extensions } = await client.json(path, extensionListSchema);
+  return extensions.find(({ state }) => state === 'waiting');
+}
+
+/** Sends the answer. One that came too late is told, not thrown. */
+export async function answerExtension(
+  client: ApiClient,
+  sessionId: string,
+  decision: 'extend' | 'end',
+): Promise<'decided' | 'too_late'> {
+  try {
+    await client.json(`/v1/sessions/${encodeURIComponent(sessionId)}/extension`, extensionViewSchema, {
+      method: 'POST',
+      body: { decision },
+    });
+    return 'decided';
+  } catch (error) {
+    if (isCodedError(error, 'conflict') || isCodedError(error, 'session_ended')) return 'too_late';
+    throw error;
+  }
+}
+
+/** What was used, and what the next extension gives. */
+export function describeExtension({ used, grants }: ExtensionView): string {
+  const left = grants.left === 0 ? 'It is the last one.' : `${grants.left} more can follow it.`;
+  return `Used: ${used.actions} actions, ${used.minutes} minutes of work.\nThe next extension grants ${grants.actions} more actions and ${grants.minutes} more minutes. ${left}`;
+}
+
+/** Asks the person in front of the terminal. */
+export async function askExtension(client: ApiClient, extension: ExtensionView): Promise<void> {
+  prompts.note(describeExtension(extension), 'The session’s budget is used up');
+  const answer = await prompts.confirm({ message: 'Extend it?', initialValue: true });
+  // Leaving the question is an answer, too: the session comes to its end with what it has.
+  const decision = !prompts.isCancel(answer) && answer ? 'extend' : 'end';
+  if ((await answerExtension(client, extension.sessionId, decision)) === 'too_late')
+    prompts.log.warn('It was decided meanwhile; this answer did not count.');
+}

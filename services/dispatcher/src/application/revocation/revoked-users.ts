@@ -1,0 +1,55 @@
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Authenticator } from '../identity.ts';
+import type { Transaction } from '../ports/transaction.ts';
+
+/** Somebody whose access was taken away. */
+export interface RevokedUser extends Record<string, unknown> {
+  readonly subject: string;
+  readonly revoked_by: string;
+  readonly note: string | null;
+  readonly revoked_at: string;
+}
+
+/**
+ * Makes opening a session and revoking its person take turns: whichever is second sees what the first one wrote. Held
+ * to the end of the transaction, shared among openings.
+ */
+export async function takeTurns(tx: Transaction, subject: string, as: 'opening' | 'revoking'): Promise<void> {
+  const lock = as === 'opening' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock';
+  await tx.query(`SELECT ${lock}(hashtextextended('revocation:' || $1, 0))`, [subject]);
+}
+
+/** @throws CodedError `login_revoked` */
+export async function refuseRevoked(tx: Transaction, subject: string): Promise<void> {
+  const [row] = await tx.query<{ revoked_at: string }>(
+    'SELECT revoked_at FROM revoked_users WHERE subject = $1',
+    [subject],
+  );
+  if (row === undefined) return;
+  throw new CodedError(
+    'login_revoked',
+    `The access of ${subject} was revoked at ${row.revoked_at}. Ask an administrator.`,
+    { subject },
+  );
+}
+
+/** A login counts only while nobody has revoked its person; asked anew for every request. */
+export function withRevocation(authenticator: Authenticator, database: Transaction): Authenticator {
+  return {
+    authenticate: async (token) => {
+      const person = await authenticator.authenticate(token);
+      await refuseRevoked(database, person.subject);
+      return person;
+    },
+  };
+}
+
+/** Most in one answer. */
+const maxListed = 1_000;
+
+/** Everybody whose access is revoked, the newest first. */
+export function listRevokedUsers(database: Transaction): Promise<RevokedUser[]> {
+  return database.query<RevokedUser>(
+    `SELECT subject, revoked_by, note, revoked_at FROM revoked_users ORDER BY revoked_at DESC, subject LIMIT ${maxListed}`,
+  );
+}

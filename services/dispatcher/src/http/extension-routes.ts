@@ -1,0 +1,31 @@
+import {
+  decideExtensionSchema,
+  extensionListSchema,
+  extensionViewSchema,
+} from '@lemniscate/shared/api/extension.ts';
+import { decideExtension } from '../application/budgets/decide-extension.ts';
+import type { ExtensionDeps } from '../application/budgets/decide-extension.ts';
+import { listExtensions, toExtensionView } from '../application/budgets/extension-row.ts';
+import type { App } from './app.ts';
+import { personOf } from './identity.ts';
+import { sessionParams } from './session-routes.ts';
+
+/** Public listener: sessions that have used up their budget, and their person's answer. */
+export function registerExtensionRoutes(app: App, deps: ExtensionDeps): void {
+  app.get(
+    '/v1/sessions/:id/extensions',
+    { schema: { params: sessionParams, response: { 200: extensionListSchema } } },
+    async (request) => ({ extensions: await listExtensions(deps.database, request.params.id) }),
+  );
+
+  app.post(
+    '/v1/sessions/:id/extension',
+    {
+      schema: { params: sessionParams, body: decideExtensionSchema, response: { 200: extensionViewSchema } },
+    },
+    async (request) => {
+      const { decision } = request.body;
+      return toExtensionView(await decideExtension(deps, personOf(request), request.params.id, decision));
+    },
+  );
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+const amountsSchema = z.object({ actions: z.int(), minutes: z.number() });
+
+export const extensionStates = ['waiting', 'granted', 'declined', 'expired', 'withdrawn'] as const;
+/** Budgets that an extension can make larger. */
+export const extendableCauses = ['time_budget', 'budget_actions'] as const;
+
+/** The question that an interactive session asks when its budget is used up, and what became of it. */
+export const extensionViewSchema = z.object({
+  sessionId: z.string(),
+  number: z.int(),
+  /** The reason with which the session ends if nobody extends it. */
+  cause: z.enum(extendableCauses),
+  state: z.enum(extensionStates),
+  used: amountsSchema,
+  grants: amountsSchema.extend({ left: z.int() }),
+  askedAt: z.string(),
+  expiresAt: z.string(),
+});
+export type ExtensionView = z.infer<typeof extensionViewSchema>;
+export const extensionListSchema = z.object({ extensions: z.array(extensionViewSchema) });
+
+/** Body of `POST /v1/sessions/:id/extension`: the answer to the question that waits. */
+export const decideExtensionSchema = z.strictObject({ decision: z.enum(['extend', 'end']) });

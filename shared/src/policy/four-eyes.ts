@@ -1,0 +1,28 @@
+import { approvalReason } from './command/judge-call.ts';
+import { judgeCommand } from './command/judge-command.ts';
+import type { ProposedCall } from './evaluate.ts';
+import { flaggedPattern } from './flagged-path.ts';
+import type { FourEyesRule } from './policy-parts.ts';
+import type { Policy } from './policy.ts';
+
+/** How many different people have to approve a call that asks; of several rules that fit, the strictest counts. */
+export function requiredPeople(policy: Policy, call: ProposedCall): number {
+  return (policy.fourEyes ?? [])
+    .filter((rule) => fits(rule, call))
+    .reduce((people, rule) => Math.max(people, rule.people), 1);
+}
+
+function fits(rule: FourEyesRule, { tool, arguments: args }: ProposedCall): boolean {
+  const { command, path } = args;
+  if (rule.tools.includes(tool)) return true;
+  if (typeof command === 'string' && rule.commands.length > 0) return runs(command, rule.commands);
+  // Only what writes: reading a file changes nothing that two people would have to answer for.
+  const writes = tool === 'write_file' || tool === 'edit_file';
+  return writes && typeof path === 'string' && flaggedPattern(rule.paths, path) !== undefined;
+}
+
+/** Whether any piece of the command, looked at through its wrappers, begins with one of the prefixes. */
+function runs(command: string, prefixes: readonly string[]): boolean {
+  const { pieces } = judgeCommand(command, { free: [], approval: prefixes });
+  return pieces.some(({ reason }) => reason === approvalReason);
+}
