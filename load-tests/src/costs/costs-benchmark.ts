@@ -46,7 +46,7 @@ async function openDatabase(
   const data = openDataFolder({ LEMNISCATE_DATA: join(folder, 'data') }, io.projectRoot);
   const ports = openPortBook(data);
   parts.defer(ports.close);
-  const stores = await startStores(data, ports, readLocalConfig({}), { durable: true });
+  const stores = await startStores(data, ports, readLocalConfig({}), { durable: true, say: io.say });
   parts.defer(() => stores.stop());
   const url = new URL(stores.databaseUrl);
   await migrate(url, io.say);
