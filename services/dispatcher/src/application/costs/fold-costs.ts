@@ -4,6 +4,8 @@ import type { RollupName } from './cost-columns.ts';
 
 const names = Object.keys(rollups) as RollupName[];
 
+const longStatements = `SET LOCAL statement_timeout = '10min'`;
+
 /**
  * Brings the rollups up to what no open transaction can add to any more. Entries carry the id of their transaction:
  * everything from the cursor up to the oldest running one is folded once, in one transaction with the cursor.
@@ -11,6 +13,8 @@ const names = Object.keys(rollups) as RollupName[];
  */
 export async function foldCosts(database: Database): Promise<boolean> {
   return database.transaction(async (tx) => {
+    // After a long absence, or the first time, the span can be millions of rows.
+    await tx.query(longStatements);
     const [span] = await tx.query<{ from: string; to: string }>(
       `SELECT xid::text AS "from", pg_snapshot_xmin(pg_current_snapshot())::text AS "to"
        FROM cost_fold FOR UPDATE SKIP LOCKED`,
@@ -25,7 +29,7 @@ export async function foldCosts(database: Database): Promise<boolean> {
 /** Throws the rollups away and makes them again out of every entry. The result is the same to the last digit. */
 export async function rebuildCosts(database: Database): Promise<void> {
   await database.transaction(async (tx) => {
-    await tx.query(`SET LOCAL statement_timeout = '10min'`);
+    await tx.query(longStatements);
     const [span] = await tx.query<{ to: string }>(
       `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "to" FROM cost_fold FOR UPDATE`,
     );

@@ -35,6 +35,21 @@ const sums = `${count('exchanges')} AS "exchanges", ${count('input_tokens')} AS 
   ${text(`${tokenUsd} + compute_usd`)} AS "totalUsd", ${count('unpriced')} AS "unpriced",
   ${count('incomplete')} AS "incomplete"`;
 
+const inSpan = `day >= $1 AND day < $2 AND ($3::text IS NULL OR project_id = $3)`;
+const dearest = `sum(${tokenUsd} + compute_usd) DESC`;
+
+/** Which sessions are the dearest is asked first, with one sum; the other sums are made for those alone. */
+const dearestSessions = `WITH top AS (
+    SELECT session_id FROM cost_sessions WHERE ${inSpan} GROUP BY 1 ORDER BY ${dearest}, 1 LIMIT $4)
+  SELECT session_id AS "group", ${sums} FROM cost_sessions JOIN top USING (session_id) WHERE ${inSpan}
+  GROUP BY 1 ORDER BY ${dearest}, 1`;
+
+function groupedBy(group: CostGroup): string {
+  const order = group === 'day' ? '1' : `${dearest}, 1`;
+  return `SELECT ${columns[group]} AS "group", ${sums} FROM cost_days WHERE ${inSpan}
+    GROUP BY 1 ORDER BY ${order} LIMIT $4`;
+}
+
 /** Sums costs by one dimension, the dearest first, out of the rollups. */
 export async function reportCosts(
   database: Database,
@@ -42,16 +57,10 @@ export async function reportCosts(
   span: CostSpan,
   limit: number,
 ): Promise<CostReport> {
-  const table = groupBy === 'session' ? 'cost_sessions' : 'cost_days';
-  const where = `FROM ${table} WHERE day >= $1 AND day < $2 AND ($3::text IS NULL OR project_id = $3)`;
   const values = [span.from, span.to, span.project ?? null];
-  const order = groupBy === 'day' ? '1' : `sum(${tokenUsd} + compute_usd) DESC, 1`;
   const [rows, [total], [fold]] = await Promise.all([
-    database.query<SumRow>(
-      `SELECT ${columns[groupBy]} AS "group", ${sums} ${where} GROUP BY 1 ORDER BY ${order} LIMIT $4`,
-      [...values, limit],
-    ),
-    database.query<SumRow>(`SELECT 'total' AS "group", ${sums} ${where}`, values),
+    database.query<SumRow>(groupBy === 'session' ? dearestSessions : groupedBy(groupBy), [...values, limit]),
+    database.query<SumRow>(`SELECT 'total' AS "group", ${sums} FROM cost_days WHERE ${inSpan}`, values),
     database.query<{ at: string }>('SELECT folded_at AS at FROM cost_fold'),
   ]);
   if (total === undefined || fold === undefined) throw new Error('an aggregate always has a row');

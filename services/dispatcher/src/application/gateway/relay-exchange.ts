@@ -30,18 +30,11 @@ export async function relayExchange(
   const [asked] = exchange.targets;
   for (const target of exchange.targets) {
     const replaceable = target !== exchange.targets.at(-1);
-    const leave = await deps
-      .gates(target.provider)
-      .enter(exchange.claim.sessionId, expectedTokens(exchange), gone);
-    try {
-      const fallbackFor = target === asked ? null : asked.model;
-      const answered = isBilled(exchange)
-        ? await relayBilled(deps, exchange, target, sink, gone, { replaceable, fallbackFor })
-        : await askProvider(deps, exchange, target, sink, gone, createOutcome(), replaceable);
-      if (answered) return;
-    } finally {
-      leave();
-    }
+    const fallbackFor = target === asked ? null : asked.model;
+    const answered = isBilled(exchange)
+      ? await relayBilled(deps, exchange, target, sink, gone, { replaceable, fallbackFor })
+      : await askInTurn(deps, exchange, target, sink, gone, createOutcome(), replaceable);
+    if (answered) return;
     deps.log.warn(
       { session: exchange.claim.sessionId, model: target.model },
       'a provider does not serve; the policy names another model',
@@ -55,6 +48,24 @@ const createOutcome = (): Outcome => ({ meter: null, refused: false });
 /** What a rate limit is asked for: a token is about four bytes, and most answers are short. */
 function expectedTokens(exchange: CheckedExchange): number {
   return Math.ceil(exchange.requestBytes / 4) + Math.min(exchange.maxTokens, 4_096);
+}
+
+/** Waits for the provider's room after every budget was asked: who waits for a person must not keep others out. */
+async function askInTurn(...asked: Parameters<typeof askProvider>): Promise<boolean> {
+  const [deps, exchange, target, , ended, outcome] = asked;
+  const leave = await deps
+    .gates(target.provider)
+    .enter(exchange.claim.sessionId, expectedTokens(exchange), ended)
+    .catch((error: unknown) => {
+      // Nothing was sent, so nothing is owed.
+      outcome.refused = true;
+      throw error;
+    });
+  try {
+    return await askProvider(...asked);
+  } finally {
+    leave();
+  }
 }
 
 async function relayBilled(
@@ -83,7 +94,7 @@ async function relayBilled(
   const outcome = createOutcome();
   try {
     const ended = AbortSignal.any([gone, open.signal]);
-    return await askProvider(deps, exchange, target, sink, ended, outcome, how.replaceable);
+    return await askInTurn(deps, exchange, target, sink, ended, outcome, how.replaceable);
   } finally {
     const metered = outcome.meter?.end() ?? { responses: [], complete: false };
     await settleExchange(deps, {
