@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import { registerAuditVerify } from './commands/audit-verify.ts';
 import { registerCostsReplay } from './commands/costs-replay.ts';
+import { registerCostsReport } from './commands/costs-report.ts';
+import { registerCostsSettings } from './commands/costs-settings.ts';
 import { connectFleet } from './commands/context.ts';
 import { registerDiff } from './commands/diff.ts';
 import { registerPolicyCheck } from './commands/policy-check.ts';
@@ -25,6 +27,8 @@ const commands = [
   registerPolicyCheck,
   registerPolicyJudge,
   registerCostsReplay,
+  registerCostsReport,
+  registerCostsSettings,
 ];
 
 /** The whole command line. Commander throws instead of exiting, so that `main` alone decides on exit codes. */

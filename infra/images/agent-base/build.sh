@@ -5,7 +5,7 @@
 # the recipe, and an image that is there is not built again. With a registry at hand, use the Dockerfile instead.
 #   NODE_BINARY      Node 24 to copy in (default: the project's own)
 #   NPM_FOLDER       npm to copy in (default: the one beside the npm on PATH; none is fine)
-#   DEBIAN_MIRROR    default http://deb.debian.org/debian
+#   DEBIAN_MIRROR    where debootstrap fetches from (default: its own)
 set -euo pipefail
 profile=${1:-base}
 suite=bookworm
@@ -41,7 +41,7 @@ root=$(mktemp -d /var/tmp/agent-base.XXXXXX)
 trap 'rm -rf --one-file-system "$root"' EXIT
 packages=$(grep -v '^#' "$list" | paste -sd, -)
 say "debootstrap of $suite with $packages (about a minute)"
-debootstrap --variant=minbase --include="$packages" "$suite" "$root" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >&2
+debootstrap --variant=minbase --include="$packages" "$suite" "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >&2
 
 install -D -m 755 "$node" "$root/usr/local/bin/node"
 if [ -n "$npm" ]; then

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 
 /** Where a local fleet keeps everything it owns: one folder, removed by removing it. */
 export interface DataFolder {
@@ -16,14 +17,14 @@ export interface DataFolder {
 /**
  * Opens (and makes) the data folder. `LEMNISCATE_DATA` overrides `.lemniscate` in the project root.
  * The root is 0711: the unprivileged user of the embedded databases passes through, and can list nothing.
+ * @throws CodedError `configuration_invalid` for a place that is no folder, another account's, or in use for other things
  */
 export function openDataFolder(
   environment: Readonly<Record<string, string | undefined>>,
   projectRoot: string,
 ): DataFolder {
   const root = resolve(projectRoot, environment['LEMNISCATE_DATA'] || '.lemniscate');
-  mkdirSync(root, { recursive: true });
-  chmodSync(root, 0o711);
+  takeRoot(root);
   const path = (...parts: string[]) => join(root, ...parts);
   const folder = (name: string, mode = 0o700) => {
     mkdirSync(path(name), { recursive: true, mode });
@@ -41,4 +42,35 @@ export function openDataFolder(
     return text;
   };
   return { root, path, folder, keptSecret };
+}
+
+/** What only a data folder holds; made by the first steps of a start. */
+const ownParts: readonly string[] = ['holder.json', 'ports.json', 'secrets', 'logs', 'run', 'certificates'];
+
+// The mode of a folder that is not ours must not change: LEMNISCATE_DATA=/tmp would close /tmp to everybody else.
+function takeRoot(root: string): void {
+  try {
+    mkdirSync(root, { recursive: true });
+    const { uid } = statSync(root);
+    const own = process.getuid?.();
+    if (own !== undefined && uid !== own) throw refused(root, `belongs to the account ${uid}, not to ${own}`);
+    const found = readdirSync(root);
+    if (found.length > 0 && !found.some((name) => ownParts.includes(name)))
+      throw refused(root, 'holds other things already');
+    chmodSync(root, 0o711);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || code === 'ENOTDIR') throw refused(root, 'is not a folder');
+    if (code === 'EACCES' || code === 'EROFS' || code === 'ENOSPC' || code === 'EPERM')
+      throw refused(root, `cannot be written (${code})`);
+    throw error;
+  }
+}
+
+function refused(root: string, why: string): CodedError {
+  return new CodedError(
+    'configuration_invalid',
+    `The data folder ${root} ${why}. Set LEMNISCATE_DATA to a new or empty folder of this account.`,
+    { folder: root },
+  );
 }

@@ -49,7 +49,7 @@ test('a fleet leaves its address while it serves, and nothing after its stop', a
   ]);
   const pids = [
     ...fleet.services.map((service) => service.pid()),
-    ...fleet.stores.processes.map(({ pid }) => pid),
+    ...fleet.stores.processes.map((store) => store.pid()),
   ];
   await Promise.all([fleet.stop(), fleet.stop()]);
   for (const pid of pids) assert.equal(startTimeOf(pid ?? 0), undefined);

@@ -35,7 +35,7 @@ export interface Fleet {
   readonly services: readonly SupervisedService[];
   /** Milliseconds that each step of the start took. */
   readonly timingsMs: Readonly<Record<string, number>>;
-  /** Settles when a service is given up; stays open otherwise. */
+  /** Settles when a service or an embedded store is given up; stays open otherwise. */
   readonly gaveUp: Promise<CodedError>;
   /** Stops everything in order; nothing is left running. Safe to call twice. */
   stop(): Promise<void>;
@@ -92,7 +92,7 @@ async function startParts(
   const ports = openPortBook(data);
   unwinding.add(ports.close);
   const authority = await timed('certificates', () => openCertificateAuthority(data.folder('certificates')));
-  const stores = await timed('stores', () => startStores(data, ports, config, { durable: true }));
+  const stores = await timed('stores', () => startStores(data, ports, config, { durable: true, say }));
   unwinding.add(stores.stop);
   say(`stores: ${describeStores(stores, config)}`);
 
@@ -130,7 +130,7 @@ async function startParts(
     stores,
     services,
     timingsMs,
-    gaveUp: Promise.race(services.map((service) => service.gaveUp)),
+    gaveUp: Promise.race([...stores.processes, ...services].map((service) => service.gaveUp)),
     stop: unwinding.run,
   };
 }
@@ -189,6 +189,7 @@ async function startServices(
     const exporterEnv = exporterEnvironment(wiring, {
       port: exporterPort,
       sinkFile: join(data.folder('audit'), 'entries.ndjson'),
+      logKey: join(data.folder('secrets'), 'audit-log-key.pem'),
     });
     await start('audit-exporter', 'audit-exporter', exporterEnv, readyOverHttp(exporterPort));
   };

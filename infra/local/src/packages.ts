@@ -20,6 +20,8 @@ export const programs = {
   dockerEngine: { program: 'dockerd', package: 'docker.io' },
   /** Makes the image of docker sandboxes. */
   debootstrap: { program: 'debootstrap', package: 'debootstrap' },
+  /** A real receiver for the audit exporter's tests; the TLS driver brings rsyslog itself. */
+  rsyslog: { program: 'rsyslogd', package: 'rsyslog-openssl' },
   /** gVisor: the docker driver's tests run on it as well. */
   runsc: { program: 'runsc', package: 'runsc' },
 } as const satisfies Readonly<Record<string, Program>>;
@@ -93,6 +95,7 @@ function elevation(): readonly string[] | undefined {
 const debianServices: Readonly<Record<string, string>> = {
   'redis-server': 'redis-server',
   'docker.io': 'docker',
+  'rsyslog-openssl': 'rsyslog',
 };
 const policyFile = '/usr/sbin/policy-rc.d';
 

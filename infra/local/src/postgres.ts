@@ -15,28 +15,28 @@ import { promisify } from 'node:util';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { DataFolder } from './data-folder.ts';
 import { launcherArguments } from './process/launcher.ts';
-import { startProcess } from './process/managed-process.ts';
-import type { ManagedProcess } from './process/managed-process.ts';
 import type { UnprivilegedUser } from './process/unprivileged-user.ts';
+import { superviseService } from './service-process.ts';
+import type { SupervisedService } from './service-process.ts';
 
 /** A running Postgres of our own. */
 export interface Postgres {
   /** Owner's URL of the database `lemniscate`. */
   readonly url: string;
-  readonly process: ManagedProcess;
+  readonly process: SupervisedService;
 }
 
 const owner = 'lemniscate';
 
 /**
  * Starts the embedded Postgres on 127.0.0.1, making its cluster at the first time (0.5 s).
- * @param durable false turns fsync off: for tests, whose data nobody misses after a power cut
+ * @param options `durable: false` turns fsync off: for tests, whose data nobody misses after a power cut
  */
 export async function startPostgres(
   data: DataFolder,
   port: number,
   user: UnprivilegedUser | undefined,
-  durable = true,
+  options: { readonly durable: boolean; readonly say: (line: string) => void },
 ): Promise<Postgres> {
   const binaries = postgresBinaries();
   const password = data.keptSecret('postgres-password');
@@ -44,8 +44,8 @@ export async function startPostgres(
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const cluster = join(folder, 'cluster');
   if (!existsSync(cluster)) await makeCluster(binaries, folder, password, user);
-  const settings = durable ? durableSettings : testSettings;
-  const process = await startProcess({
+  const settings = options.durable ? durableSettings : testSettings;
+  const plan = {
     name: 'postgres',
     command: join(binaries, 'postgres'),
     args: ['-D', cluster, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
@@ -55,12 +55,13 @@ export async function startPostgres(
     logFile: join(data.folder('logs'), 'postgres.log'),
     records: data.folder('run'),
     // SIGINT is Postgres' fast shutdown: open transactions are rolled back and the next start needs no recovery
-    stopSignal: 'SIGINT',
-    deathSignal: 'INT',
+    stopSignal: 'SIGINT' as const,
+    deathSignal: 'INT' as const,
     stopGraceMs: 10_000,
-    ready: { line: (line) => line.includes('database system is ready to accept connections') },
+    ready: { line: (line: string) => line.includes('database system is ready to accept connections') },
     readyWithinMs: 60_000,
-  });
+  };
+  const process = await superviseService(plan, options.say);
   return { process, url: `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}` };
 }
 

@@ -2,14 +2,14 @@ import { chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DataFolder } from './data-folder.ts';
 import { findProgram } from './packages.ts';
-import { startProcess } from './process/managed-process.ts';
-import type { ManagedProcess } from './process/managed-process.ts';
 import type { UnprivilegedUser } from './process/unprivileged-user.ts';
+import { superviseService } from './service-process.ts';
+import type { SupervisedService } from './service-process.ts';
 
 /** A running Redis of our own. */
 export interface Redis {
   readonly url: string;
-  readonly process: ManagedProcess;
+  readonly process: SupervisedService;
 }
 
 /** Starts an own `redis-server` on 127.0.0.1; one that the machine already runs is left alone. */
@@ -17,6 +17,7 @@ export async function startRedis(
   data: DataFolder,
   port: number,
   user: UnprivilegedUser | undefined,
+  say: (line: string) => void,
 ): Promise<Redis> {
   const folder = data.folder('redis');
   const password = data.keptSecret('redis-password');
@@ -24,7 +25,7 @@ export async function startRedis(
   const configuration = join(folder, 'redis.conf');
   writeFileSync(configuration, settings(port, folder, password), { mode: 0o600 });
   if (user !== undefined) for (const path of [folder, configuration]) chownSync(path, user.uid, user.gid);
-  const process = await startProcess({
+  const plan = {
     name: 'redis',
     command: findProgram('redis-server') ?? 'redis-server',
     args: [configuration],
@@ -33,12 +34,13 @@ export async function startRedis(
     user,
     logFile: join(data.folder('logs'), 'redis.log'),
     records: data.folder('run'),
-    stopSignal: 'SIGTERM',
-    deathSignal: 'TERM',
+    stopSignal: 'SIGTERM' as const,
+    deathSignal: 'TERM' as const,
     stopGraceMs: 5_000,
-    ready: { line: (line) => line.includes('Ready to accept connections') },
+    ready: { line: (line: string) => line.includes('Ready to accept connections') },
     readyWithinMs: 30_000,
-  });
+  };
+  const process = await superviseService(plan, say);
   return { process, url: `redis://:${password}@127.0.0.1:${port}/0` };
 }
 

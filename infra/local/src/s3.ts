@@ -1,16 +1,16 @@
 import { chownSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DataFolder } from './data-folder.ts';
-import { startProcess } from './process/managed-process.ts';
-import type { ManagedProcess } from './process/managed-process.ts';
 import type { UnprivilegedUser } from './process/unprivileged-user.ts';
+import { superviseService } from './service-process.ts';
+import type { SupervisedService } from './service-process.ts';
 
 /** A running S3 of our own. */
 export interface S3 {
   readonly endpoint: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  readonly process: ManagedProcess;
+  readonly process: SupervisedService;
 }
 
 /** Starts the embedded S3 on 127.0.0.1 as a process of its own. It checks no signatures, so any key pair does. */
@@ -18,10 +18,11 @@ export async function startS3(
   data: DataFolder,
   port: number,
   user: UnprivilegedUser | undefined,
+  say: (line: string) => void,
 ): Promise<S3> {
   const folder = data.folder('s3');
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
-  const process_ = await startProcess({
+  const plan = {
     name: 's3',
     command: process.execPath,
     args: [join(import.meta.dirname, 's3-server.ts'), String(port), folder],
@@ -30,14 +31,14 @@ export async function startS3(
     user,
     logFile: join(data.folder('logs'), 's3.log'),
     records: data.folder('run'),
-    stopSignal: 'SIGTERM',
-    deathSignal: 'TERM',
+    stopSignal: 'SIGTERM' as const,
+    deathSignal: 'TERM' as const,
     stopGraceMs: 5_000,
-    ready: { line: (line) => line === 'ready' },
+    ready: { line: (line: string) => line === 'ready' },
     readyWithinMs: 30_000,
-  });
+  };
   return {
-    process: process_,
+    process: await superviseService(plan, say),
     endpoint: `http://127.0.0.1:${port}`,
     accessKeyId: 'lemniscate',
     secretAccessKey: data.keptSecret('s3-secret'),

@@ -92,11 +92,12 @@ export function agentServerEnvironment(
 /** The audit exporter's variables. */
 export function exporterEnvironment(
   wiring: FleetWiring,
-  own: { readonly port: number; readonly sinkFile: string },
+  own: { readonly port: number; readonly sinkFile: string; readonly logKey: string },
 ): ServiceEnvironment {
   return {
     ...taken(wiring.environment, commonNames),
     DATABASE_URL: wiring.stores.databaseUrl,
+    LEMNISCATE_LOG_KEY: own.logKey,
     LEMNISCATE_SINK_FILE: own.sinkFile,
     LEMNISCATE_EXPORTER_PORT: String(own.port),
     LEMNISCATE_EXIT_WITH_PARENT: 'true',

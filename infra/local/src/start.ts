@@ -14,17 +14,27 @@ import { reportForPeople, reportForPrograms } from './session-report.ts';
 // `npm start [-- --once] [--json]`: brings up a fleet on this machine, has its agent mend the sample repository, shows
 // what came of it, and serves until Ctrl-C.
 
-const usage = 'usage: npm start [-- [--once] [--json]]';
+const usage = `usage: npm start [-- [--once] [--json]]
+
+Sets up and starts a fleet on this machine, has its agent mend a sample repository, and serves until Ctrl-C.
+  --once   ends after that first session, with its exit code
+  --json   prints one JSON object at the end on stdout, all else on stderr
+Variables are listed in README.md.`;
 
 interface StartOptions {
   /** Ends after the first session, with its exit code. */
   readonly once: boolean;
   /** One JSON object at the end of stdout; all else goes to stderr. */
   readonly json: boolean;
+  readonly help: boolean;
 }
 
 async function main(stopped: AbortSignal): Promise<number> {
   const options = readOptions(process.argv.slice(2));
+  if (options?.help === true) {
+    console.log(usage);
+    return 0;
+  }
   if (options === undefined) {
     console.error(usage);
     return 2;
@@ -40,6 +50,7 @@ async function main(stopped: AbortSignal): Promise<number> {
       fleet,
       firstSession(fleet, setupMs, options, out, AbortSignal.any([stopped, over.signal])),
     );
+    if (options.once) say('the fleet stops now; "npm start" serves, and then the session can be applied');
     if (options.once || stopped.aborted) return exitCode;
     say(`\nserving at ${fleet.apiUrl} until Ctrl-C; in another terminal: npx lemniscate run "…" --repo PATH`);
     await unlessGivenUp(fleet, untilStopped(stopped));
@@ -56,6 +67,7 @@ function readOptions(args: string[]): StartOptions | undefined {
     const options = {
       once: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     } as const;
     return parseArgs({ args, options }).values;
   } catch (error) {

@@ -11,6 +11,7 @@ import { startTimeOf } from './process/start-time.ts';
 import { startStores } from './stores.ts';
 import type { Stores } from './stores.ts';
 import { scratchFolder } from './testing/scratch-folder.ts';
+import { until } from './testing/until.ts';
 
 test('the three stores serve on the loopback address alone, and what they keep outlives a restart', async (t) => {
   const folder = scratchFolder(t);
@@ -18,19 +19,41 @@ test('the three stores serve on the loopback address alone, and what they keep o
   chmodSync(folder, 0o700);
   const data = openDataFolder({}, folder);
   const start = async () => {
-    const stores = await startStores(data, openPortBook(data), readLocalConfig({}), { durable: true });
+    const stores = await startStores(data, openPortBook(data), readLocalConfig({}), {
+      durable: true,
+      say: () => undefined,
+    });
     t.after(stores.stop);
     return stores;
   };
   const first = await start();
   await write(first);
-  for (const { pid } of first.processes) assert.deepEqual(foreignListeners(pid), []);
+  const pids = first.processes.map((process) => process.pid() ?? assert.fail('no pid'));
+  for (const pid of pids) assert.deepEqual(foreignListeners(pid), []);
   await first.stop();
   await first.stop();
-  for (const { pid } of first.processes) assert.equal(startTimeOf(pid), undefined);
+  for (const pid of pids) assert.equal(startTimeOf(pid), undefined);
   const second = await start();
   assert.deepEqual({ ...second, processes: [], stop: null }, { ...first, processes: [], stop: null });
   await readBack(second);
+});
+
+test('a store that is killed comes back with what it kept', async (t) => {
+  const data = openDataFolder({}, scratchFolder(t));
+  const said: string[] = [];
+  const stores = await startStores(data, openPortBook(data), readLocalConfig({}), {
+    durable: true,
+    say: (line) => void said.push(line),
+  });
+  t.after(stores.stop);
+  await write(stores);
+  for (const store of stores.processes) {
+    const killed = store.pid() ?? assert.fail('no pid');
+    process.kill(killed, 'SIGKILL');
+    await until(`${store.name} runs again`, () => ![undefined, killed].includes(store.pid()));
+  }
+  await readBack(stores);
+  assert.ok(said.includes('redis was ended by SIGKILL; restart 1'), said.join('\n'));
 });
 
 test('a variable replaces its store', async (t) => {
@@ -42,7 +65,10 @@ test('a variable replaces its store', async (t) => {
     AWS_ACCESS_KEY_ID: 'id',
     AWS_SECRET_ACCESS_KEY: 'key',
   });
-  const stores = await startStores(data, openPortBook(data), config, { durable: true });
+  const stores = await startStores(data, openPortBook(data), config, {
+    durable: true,
+    say: () => undefined,
+  });
   assert.equal(stores.databaseUrl, 'postgres://me@db.example/one');
   assert.equal(stores.redisUrl, 'redis://cache.example');
   assert.deepEqual(stores.s3, {

@@ -4,9 +4,9 @@ import { programs, requirePrograms } from './packages.ts';
 import type { PortBook } from './port-book.ts';
 import { startPostgres } from './postgres.ts';
 import { unprivilegedUser } from './process/unprivileged-user.ts';
-import type { ManagedProcess } from './process/managed-process.ts';
 import { startRedis } from './redis.ts';
 import { startS3 } from './s3.ts';
+import type { SupervisedService } from './service-process.ts';
 
 /** Postgres, Redis and S3 as the services see them: ours, or those that variables name. */
 export interface Stores {
@@ -18,8 +18,8 @@ export interface Stores {
     readonly secretAccessKey: string;
     readonly region: string;
   };
-  /** The embedded ones that run, by name. */
-  readonly processes: readonly ManagedProcess[];
+  /** The embedded ones, by name; one that dies is started again on its data. */
+  readonly processes: readonly SupervisedService[];
   stop(): Promise<void>;
 }
 
@@ -41,12 +41,14 @@ export async function startStores(
   data: DataFolder,
   ports: PortBook,
   config: Replacements,
-  options: { readonly durable: boolean },
+  options: { readonly durable: boolean; readonly say: (line: string) => void },
 ): Promise<Stores> {
   requirePrograms(programsOfStores(config));
   const user = unprivilegedUser();
-  const running: ManagedProcess[] = [];
-  const kept = async <Part extends { process: ManagedProcess }>(starting: Promise<Part>): Promise<Part> => {
+  const running: SupervisedService[] = [];
+  const kept = async <Part extends { process: SupervisedService }>(
+    starting: Promise<Part>,
+  ): Promise<Part> => {
     const part = await starting;
     running.push(part.process);
     return part;
@@ -55,11 +57,11 @@ export async function startStores(
     await Promise.all(running.map((process) => process.stop()));
   };
   const postgres = async () =>
-    config.DATABASE_URL ??
-    (await kept(startPostgres(data, await ports.of('postgres'), user, options.durable))).url;
+    config.DATABASE_URL ?? (await kept(startPostgres(data, await ports.of('postgres'), user, options))).url;
   const redis = async () =>
-    config.REDIS_URL ?? (await kept(startRedis(data, await ports.of('redis'), user))).url;
-  const s3 = async () => externalS3(config) ?? (await kept(startS3(data, await ports.of('s3'), user)));
+    config.REDIS_URL ?? (await kept(startRedis(data, await ports.of('redis'), user, options.say))).url;
+  const s3 = async () =>
+    externalS3(config) ?? (await kept(startS3(data, await ports.of('s3'), user, options.say)));
   const [first, second, third] = await Promise.allSettled([postgres(), redis(), s3()]);
   if (first.status === 'fulfilled' && second.status === 'fulfilled' && third.status === 'fulfilled') {
     const { endpoint, accessKeyId, secretAccessKey } = third.value;

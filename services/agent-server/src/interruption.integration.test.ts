@@ -116,7 +116,7 @@ test('the dispatcher goes away in the middle: nothing is lost, nothing comes twi
   await bench.put(order);
   await eventOf(bench, order.sessionId, 'output', (event) => event.text.includes('line 20\n'));
   await bench.dispatcher.goAway();
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await bench.dispatcher.missed(3);
   await bench.dispatcher.comeBack();
   const result = await resultOf(bench, order.sessionId);
   assert.equal(result.reason, 'finished');

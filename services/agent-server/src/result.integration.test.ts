@@ -73,3 +73,19 @@ test('a result that is refused for good keeps its patch for an operator', async 
   const file = `${order.sessionId}.1.patch`;
   assert.match(readFileSync(join(kept, file), 'utf8'), /\+kept/);
 });
+
+test('a result that is too large ends its session as unsaved, instead of having it run again', async (t) => {
+  const bench = await startBench(t);
+  play(bench, writing('echo kept > made'));
+  bench.dispatcher.onResult = (result) =>
+    result.diff === null ? null : new CodedError('payload_too_large', 'The body is too large.');
+  const order = bench.order();
+  await bench.put(order);
+  const result = await resultOf(bench, order.sessionId);
+  assert.equal(result.reason, 'result_unsaved');
+  assert.equal(result.diff, null);
+  const file = join(bench.config.stateFolder, 'unsaved', `${order.sessionId}.1.patch`);
+  assert.ok(result.message.includes(file), result.message);
+  assert.match(readFileSync(file, 'utf8'), /\+kept/);
+  await settled(bench);
+});

@@ -7,6 +7,16 @@ const exporterVariables = z.object({
   DATABASE_URL: variable.url('postgres:', 'postgresql:'),
   /** Newline-delimited JSON, one entry a line. Absent: no file sink. */
   LEMNISCATE_SINK_FILE: variable.text().optional(),
+  /** YAML or JSON file with further receivers: `sinks/sink-file.ts` has its shape. */
+  LEMNISCATE_SINKS: variable.text().optional(),
+  /** Private key that signs the log's checkpoints; made when the log has none yet. Absent: the log is not sealed. */
+  LEMNISCATE_LOG_KEY: variable.text().optional(),
+  /** Key to hand the log over to. */
+  LEMNISCATE_LOG_KEY_NEXT: variable.text().optional(),
+  /** After a restore of the database: file with the last checkpoint that the receivers have. */
+  LEMNISCATE_LOG_RESTORED_FROM: variable.text().optional(),
+  /** Seconds between checkpoints, also when nothing happens. */
+  LEMNISCATE_CHECKPOINT_SECONDS: variable.integer(1, 3_600).default(10),
   /** Port of /healthz and /readyz on loopback; 0: none. */
   LEMNISCATE_EXPORTER_PORT: variable.integer(0, 65_535).default(0),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),

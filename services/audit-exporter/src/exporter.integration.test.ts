@@ -268,7 +268,7 @@ test(
     await writeFile(file, 'something else\n');
     const port = await freePort();
     const exporter = start(file, { LEMNISCATE_EXPORTER_PORT: String(port) });
-    await until('the failure', () => exporter.log().includes('does not end in an audit entry'));
+    await until('the failure', () => exporter.log().includes('does not end in a line of the audit log'));
     assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 503);
     await appendMany('s_failing', 50);
     await until('ordering goes on', async () => {

@@ -1,7 +1,9 @@
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { beginTerm } from './adapters/postgres/term.ts';
+import { createLogSigner } from './adapters/log-key.ts';
 import { readExporterConfig } from './config.ts';
+import type { ExporterConfig } from './config.ts';
 import { serveHealth } from './http/health.ts';
 import { startExport } from './jobs/export.ts';
 import { createLog, errorFields } from './log.ts';
@@ -14,11 +16,11 @@ const log = createLog((line) => process.stderr.write(line), systemClock.now);
 
 async function main(): Promise<void> {
   const config = readExporterConfig(process.env);
-  const sinks = createSinks(config);
+  const sinks = createSinks(config, process.env);
   if (sinks.length === 0)
     log('warn', 'no sink is configured: entries are ordered and leave the database nowhere');
-  const begin = (notified: () => void) => beginTerm(config.DATABASE_URL, log, notified);
-  const exporter = startExport({ begin, sinks, log, now: systemClock.now });
+  const begin = (notified: () => void) => beginTerm(config.DATABASE_URL, log, systemClock.now, notified);
+  const exporter = startExport({ begin, sinks, seal: sealOf(config), log, now: systemClock.now });
   const health =
     config.LEMNISCATE_EXPORTER_PORT === 0
       ? null
@@ -43,6 +45,21 @@ async function main(): Promise<void> {
   process.once('SIGINT', () => stop('SIGINT'));
   if (config.LEMNISCATE_EXIT_WITH_PARENT) process.stdin.once('end', () => stop('parent gone')).resume();
   log('info', 'started', { sinks: sinks.map(({ name }) => name) });
+}
+
+function sealOf(config: ExporterConfig) {
+  const { LEMNISCATE_LOG_KEY: key } = config;
+  if (key === undefined) {
+    log('warn', 'LEMNISCATE_LOG_KEY is not set: the log is chained, but nobody signs checkpoints of it');
+    return null;
+  }
+  const signer = createLogSigner({
+    key,
+    nextKey: config.LEMNISCATE_LOG_KEY_NEXT,
+    restoredFrom: config.LEMNISCATE_LOG_RESTORED_FROM,
+  });
+  const everyMs = config.LEMNISCATE_CHECKPOINT_SECONDS * 1_000;
+  return { signer, everyMs, subject: 'spiffe://lemniscate/audit-exporter' };
 }
 
 main().catch((error: unknown) => {

@@ -28,6 +28,10 @@ const dispatcherVariables = z.object({
   LEMNISCATE_MODEL: variable.text().optional(),
   ANTHROPIC_API_KEY: variable.secret().optional(),
   ANTHROPIC_BASE_URL: variable.url('http:', 'https:').default('https://api.anthropic.com'),
+  OPENAI_API_KEY: variable.secret().optional(),
+  OPENAI_BASE_URL: variable.url('http:', 'https:').default('https://api.openai.com'),
+  /** A file that names more providers, with references to their keys. */
+  LEMNISCATE_PROVIDERS: variable.text().optional(),
   LEMNISCATE_LEASE_MS: variable.integer(500, 15_000).default(15_000),
   LEMNISCATE_GRACE_MS: variable.integer(0, 5_000).default(5_000),
   LEMNISCATE_START_TIMEOUT_MS: variable.integer(1_000, 600_000).default(60_000),

@@ -24,6 +24,7 @@ import { readServiceCertificate } from './adapters/service-certificate.ts';
 import type { AttemptClaim } from './application/events/live-attempt.ts';
 import { createPositionWatch } from './application/events/position-watch.ts';
 import { createSegments } from './application/events/segments.ts';
+import { createGates } from './application/gateway/gates.ts';
 import { createOpenExchanges } from './application/gateway/open-exchanges.ts';
 import { settleAttempt } from './application/gateway/reap-exchanges.ts';
 import { objectKey } from './application/ports/object-store.ts';
@@ -94,7 +95,7 @@ async function build(
     );
   const budgetDefaults = budgetDefaultsOf(config);
   const policy = await readPolicyFile(config.LEMNISCATE_DEFAULT_POLICY, budgetDefaults);
-  const models = await createModels(config, clock);
+  const models = await createModels(config, clock, process.env);
   parts.defer(models.close);
   const database = await openRecord(config, log, parts);
   const delivery = await openDelivery(config, log, signals, parts);
@@ -128,6 +129,8 @@ async function build(
     clock,
     priceBook,
     open,
+    gates: createGates(clock),
+    gatewayId: `gw_${randomBytes(12).toString('hex')}`,
     newId: createNewId(),
     random: Math.random,
     newRelayToken: () => `lmr_${randomBytes(32).toString('base64url')}`,

@@ -44,6 +44,9 @@ const bodies = {
   'server.left': body({}),
   'login.accepted': body({}),
   'login.refused': body({}),
+  'log.key_rotated': body({ oldKey: name, newKey: name, oldSignature: name, newSignature: name }),
+  'log.restored': body({ epoch: z.int().min(1), fromNumber: z.int(), anchorNumber: z.int().min(0) }),
+  'log.undeliverable': body({ sink: name, entry: name, reason: name }),
   'chain.opened': body({}),
   'chain.closed': body({}),
 } as const satisfies Readonly<Record<AuditEntryType, z.ZodType>>;

@@ -36,6 +36,9 @@ export const auditEntryTypes = [
   'server.left',
   'login.accepted',
   'login.refused',
+  'log.key_rotated', // old and new key, signed by both
+  'log.restored', // epoch, the last checkpoint that the world outside had seen
+  'log.undeliverable', // sink, id of the entry that the receiver refuses, why
   'chain.opened',
   'chain.closed', // how many entries the chain has, this one included; the log adds it
 ] as const;

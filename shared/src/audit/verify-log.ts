@@ -22,14 +22,20 @@ export interface LogVerifier {
 }
 
 /**
- * A verifier of an export from index 0. Memory grows with the number of chains, not of entries. It cannot know of
+ * A verifier of an export from index 0, or from the index that an anchor proves: chains that began before it are then
+ * followed from their first entry behind it. Memory grows with the number of chains, not of entries. It cannot know of
  * lines that are missing at the end: compare `ends` with the database, or the database with them.
  */
-export function createLogVerifier(): LogVerifier {
+export function createLogVerifier(from = 0): LogVerifier {
   const open = new Map<string, ChainVerifier>();
   const ends = new Map<string, ChainEnd>();
-  let next = 0;
+  let next = from;
   let found: ChainFault | null = null;
+
+  const begin = (line: SinkLine): ChainVerifier => {
+    if (from === 0 || line.seq === 1) return createChainVerifier(line.chain);
+    return createChainVerifier(line.chain, {}, { seq: line.seq - 1, digest: Buffer.from(line.prev, 'hex') });
+  };
 
   const check = (line: SinkLine): ChainFault | null => {
     if (line.index !== next)
@@ -37,7 +43,7 @@ export function createLogVerifier(): LogVerifier {
     const copies = checkCopies(line);
     if (copies !== null) return chainFault(line.chain, line.seq, copies);
     const end = ends.get(line.chain);
-    const verifier = open.get(line.chain) ?? (end === undefined ? createChainVerifier(line.chain) : null);
+    const verifier = open.get(line.chain) ?? (end === undefined ? begin(line) : null);
     if (verifier === null) return chainFault(line.chain, line.seq, 'after_close');
     const fault = verifier.push(fromStored(line));
     if (fault !== null) return fault;
@@ -53,7 +59,7 @@ export function createLogVerifier(): LogVerifier {
       found ??= check(line);
       return found;
     },
-    entries: () => next,
+    entries: () => next - from,
     ends: () => ends,
   };
 }

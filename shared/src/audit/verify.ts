@@ -24,6 +24,16 @@ export const chainFaults = {
   missing_chain: 'the whole chain is gone',
   index_gap: 'entries of the log before it are missing or out of order',
   head_differs: 'the chain ends in another digest than the one that is known',
+  checkpoint_unreadable: 'it is no checkpoint of an audit log',
+  checkpoint_forged: 'no trusted key has signed it',
+  checkpoint_gap: 'checkpoints before it are missing',
+  checkpoint_repeated: 'it comes a second time, or out of order',
+  checkpoint_shrinks: 'it covers fewer entries than the one before it',
+  split_view: 'two signed checkpoints of this number say different things',
+  root_differs: 'the entries do not have the root that was signed',
+  log_cut: 'the log has fewer entries than were signed',
+  epoch_unexplained: 'a new epoch begins without an entry that says which restore began it',
+  rotation_refused: 'the keys of the log did not sign this hand-over',
 } as const;
 export type ChainFaultKind = keyof typeof chainFaults;
 
@@ -58,14 +68,17 @@ export interface ChainVerifier {
 }
 
 /**
- * A verifier for one chain from its first entry.
+ * A verifier for one chain from its first entry, or behind `from` where what lies before has been verified already.
  *
  * What it cannot see without an `ExpectedEnd` from outside: a cut tail of an open chain, and a chain that was
  * rebuilt from some entry on with digests computed anew.
  */
-export function createChainVerifier(chain: string, expected: ExpectedEnd = {}): ChainVerifier {
-  let seq = 0;
-  let digest: Uint8Array = new Uint8Array();
+export function createChainVerifier(
+  chain: string,
+  expected: ExpectedEnd = {},
+  from: { readonly seq: number; readonly digest: Uint8Array } = { seq: 0, digest: new Uint8Array() },
+): ChainVerifier {
+  let { seq, digest } = from;
   let closed = false;
   let found: ChainFault | null = null;
 

@@ -114,7 +114,12 @@ function chooseModifiers(
   return [...always, ...chosen.flatMap((found) => found.slice(0, 1))];
 }
 
-function costOfPart(part: UsagePart, response: ResponseUsage, call: CallFacts, book: PriceBook): Cost {
+function costsOfPart(
+  part: UsagePart,
+  response: ResponseUsage,
+  call: CallFacts,
+  book: PriceBook,
+): Readonly<Record<PricedBucket, Decimal>> | null {
   const model = part.model ?? response.servedModel ?? call.model;
   const period = periodAt(findPeriods(book, call.provider, model) ?? [], call.at);
   const tier = period === undefined ? undefined : tierFor(period, part.tokens);
@@ -124,12 +129,42 @@ function costOfPart(part: UsagePart, response: ResponseUsage, call: CallFacts, b
     model,
   );
   if (tier === undefined || modifiers === undefined) return null;
-  return amounts(part.tokens).reduce<Decimal>((sum, [bucket, count]) => {
+  const costs = amounts(part.tokens).map(([bucket, count]): readonly [PricedBucket, Decimal] => {
     const factor = modifiers
       .filter((one) => one.buckets === undefined || one.buckets.includes(bucket))
       .reduce<Decimal>((product, one) => product.times(one.factor), new Decimal(1));
-    return sum.plus(bucketPrice(tier.perMTok, bucket, call.provider).times(count).times(factor).div(million));
-  }, new Decimal(0));
+    return [bucket, bucketPrice(tier.perMTok, bucket, call.provider).times(count).times(factor).div(million)];
+  });
+  return Object.fromEntries(costs) as Record<PricedBucket, Decimal>;
+}
+
+function costOfPart(part: UsagePart, response: ResponseUsage, call: CallFacts, book: PriceBook): Cost {
+  const costs = costsOfPart(part, response, call, book);
+  return costs === null ? null : Decimal.sum(0, ...Object.values(costs));
+}
+
+/** A cost by what it was paid for; `other` is what the provider bills by number. */
+export type CostParts = Readonly<Record<'input' | 'output' | 'cacheRead' | 'cacheWrite' | 'other', Decimal>>;
+
+/** The parts of a call's cost, which add up to `costOfCall`; null as soon as anything of it has no price. */
+export function costPartsOfCall(
+  responses: readonly ResponseUsage[],
+  call: CallFacts,
+  book: PriceBook,
+): CostParts | null {
+  const parts = responses.flatMap((response) =>
+    response.parts.map((part) => costsOfPart(part, response, call, book)),
+  );
+  if (costOfCall(responses, call, book) === null || parts.some((part) => part === null)) return null;
+  const sum = (...buckets: readonly PricedBucket[]): Decimal =>
+    Decimal.sum(0, ...parts.flatMap((part) => buckets.map((bucket) => part?.[bucket] ?? 0)));
+  return {
+    input: sum('input'),
+    output: sum('output'),
+    cacheRead: sum('cacheRead'),
+    cacheWrite: sum('cacheWrite5m', 'cacheWrite1h'),
+    other: Decimal.sum(0, ...responses.map((response) => searchFee(response, call, book))),
+  };
 }
 
 function searchFee(response: ResponseUsage, call: CallFacts, book: PriceBook): Decimal {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { checkAgainst, checkBetas } from './gateway-check.ts';
+import type { GatewayExceptions, RequestCheck } from './gateway-check.ts';
 import { harmlessBetas } from './gateway-betas.ts';
 import { cacheControlSchema, messageSchema, systemSchema } from './gateway-content.ts';
 
@@ -72,60 +74,20 @@ const requestFields = {
   service_tier: z.enum(['auto', 'standard_only']).optional(),
 } as const;
 
-/** What a policy lets through beyond the list, by name. The policy's author answers for where that leads. */
-export interface GatewayExceptions {
-  readonly fields?: readonly string[];
-  readonly toolTypes?: readonly string[];
-  readonly betas?: readonly string[];
-}
-
-export type RequestCheck =
-  | { readonly ok: true }
-  | {
-      readonly ok: false;
-      /** Where in the request, for example `tools.0.type`. */
-      readonly field: string;
-      readonly reason: string;
-    };
-
 const schema = z.strictObject(requestFields);
-
-function withoutExceptions(body: unknown, exceptions: GatewayExceptions): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const kept = Object.entries(body).filter(([name]) => exceptions.fields?.includes(name) !== true);
-  return Object.fromEntries(
-    kept.map(([name, value]: [string, unknown]) => {
-      if (name !== 'tools' || !Array.isArray(value)) return [name, value];
-      const isExcepted = (tool: { readonly type?: unknown } | null): boolean =>
-        typeof tool?.type === 'string' && exceptions.toolTypes?.includes(tool.type) === true;
-      return [name, value.filter((tool: { readonly type?: unknown } | null) => !isExcepted(tool))];
-    }),
-  );
-}
-
-function checkBetas(header: string | undefined, exceptions: GatewayExceptions): RequestCheck {
-  const betas = (header ?? '').split(',').map((name) => name.trim());
-  const foreign = betas.find(
-    (name) => name !== '' && !harmlessBetas.has(name) && exceptions.betas?.includes(name) !== true,
-  );
-  if (foreign === undefined) return { ok: true };
-  return {
-    ok: false,
-    field: 'anthropic-beta',
-    reason: `the beta ${foreign} is not on the list of this gateway`,
-  };
-}
-
-function explain(issue: z.core.$ZodIssue, field: string): string {
-  if (issue.code === 'unrecognized_keys') return `${issue.keys.join(', ')} is not passed on by this gateway`;
-  if (/^tools\.\d+\.type$/.test(field)) {
-    return 'only tools that the client runs are passed on; tools of the provider would reach the network';
-  }
-  if (field.endsWith('.source.type'))
-    return 'content must be in the request itself; the provider fetches nothing for us';
-  if (issue.code === 'invalid_union') return 'this kind is not passed on by this gateway';
-  return issue.message;
-}
+/** `POST /v1/messages/count_tokens` takes what shapes the prompt, and nothing of the sampling. */
+const countSchema = schema.pick({
+  model: true,
+  messages: true,
+  system: true,
+  cache_control: true,
+  thinking: true,
+  tool_choice: true,
+  tools: true,
+  output_config: true,
+  output_format: true,
+  context_management: true,
+});
 
 /**
  * Checks a Messages request against the allow-list.
@@ -136,12 +98,16 @@ export function checkAnthropicRequest(
   betaHeader: string | undefined,
   exceptions: GatewayExceptions = {},
 ): RequestCheck {
-  const betas = checkBetas(betaHeader, exceptions);
-  if (!betas.ok) return betas;
-  const parsed = schema.safeParse(withoutExceptions(body, exceptions));
-  const issue = parsed.error?.issues[0];
-  if (issue === undefined) return { ok: true };
-  const place = issue.path.map(String).join('.');
-  const field = issue.code === 'unrecognized_keys' ? [place, issue.keys[0]].filter(Boolean).join('.') : place;
-  return { ok: false, field: field === '' ? 'body' : field, reason: explain(issue, field) };
+  const betas = checkBetas('anthropic-beta', betaHeader, harmlessBetas, exceptions);
+  return betas.ok ? checkAgainst(schema, body, exceptions) : betas;
+}
+
+/** Checks a request that only counts tokens. */
+export function checkAnthropicCount(
+  body: unknown,
+  betaHeader: string | undefined,
+  exceptions: GatewayExceptions = {},
+): RequestCheck {
+  const betas = checkBetas('anthropic-beta', betaHeader, harmlessBetas, exceptions);
+  return betas.ok ? checkAgainst(countSchema, body, exceptions) : betas;
 }

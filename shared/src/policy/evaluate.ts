@@ -32,7 +32,11 @@ export function evaluateToolCall(policy: Policy, call: ProposedCall): Evaluation
     return {
       ...second,
       verdict: mostRestrictive([base, second.verdict]),
-      reasons: [`the policy's value for ${call.tool} is ${base}`, ...second.reasons],
+      // a base value that does not decide would read as a contradiction beside what hardened it
+      reasons:
+        second.reasons.length > 0 && base !== mostRestrictive([base, second.verdict])
+          ? second.reasons
+          : [`the policy's value for ${call.tool} is ${base}`, ...second.reasons],
     };
   } catch (error) {
     const why = error instanceof Error ? error.message : 'not an error object';

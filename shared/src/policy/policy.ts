@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { gatewayRulesSchema } from '../model/gateway-rules.ts';
 import { defaultFlaggedPaths } from './flagged-paths.ts';
 import {
   budgetsSchema,
@@ -35,6 +36,8 @@ const writtenPolicySchema = z.strictObject({
   /** Absent: every model and runtime that the fleet offers. */
   models: z.array(nameSchema).min(1).max(500).optional(),
   runtimes: z.array(nameSchema).min(1).max(50).optional(),
+  /** What the model gateway lets this project do beyond its lists. */
+  gateway: gatewayRulesSchema.optional(),
   /** Whether a person's rejection lets the loop go on with a message to the model. */
   continueAfterToolRejection: z.boolean().default(false),
   /** Seconds that an approval may wait for its person. */

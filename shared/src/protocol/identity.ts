@@ -6,8 +6,11 @@ export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower
 /** A placement's number, minted by Postgres: the fencing token of every write, permit, model call and upload. */
 export const attemptSchema = z.int().min(1).max(1_000_000);
 
+/** A name that a database column takes. */
+export const nameSchema = z.string().regex(/^[\w.:-]{1,128}$/, 'must be a name of letters, digits and _.:-');
+
 /** Names a session on one server. */
-export const heldSchema = z.object({ sessionId: z.string(), attempt: attemptSchema });
+export const heldSchema = z.object({ sessionId: nameSchema, attempt: attemptSchema });
 export type Held = z.infer<typeof heldSchema>;
 
 /** Roles that a service's certificate can name, in a URI `spiffe://lemniscate/<role>/<name>`. */

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { heldSchema } from './identity.ts';
+import { heldSchema, nameSchema } from './identity.ts';
 import { serverCommandSchema } from './session-order.ts';
 
 /** `GET /status` of an agent server, and the body of its heartbeat. The identity is the certificate's, not the body's. */
 export const serverStatusSchema = z.object({
   protocol: z.literal(1),
   /** New with each start of the process: a changed one means that all sandboxes of the former are gone. */
-  bootId: z.string(),
+  bootId: nameSchema,
   capacity: z.int().min(0).max(100_000),
   held: z.array(heldSchema).max(100_000),
   warm: z.int().min(0),

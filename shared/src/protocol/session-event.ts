@@ -21,7 +21,7 @@ const toolCallEvent = z.object({
   decidedBy: z.enum(deciders).optional(),
   /** From `done`, `errored`, `canceled` on. */
   exitCode: z.int().nullable().optional(),
-  durationMs: z.number().min(0).optional(),
+  durationMs: z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
   outputBytes: z.int().min(0).optional(),
   droppedBytes: z.int().min(0).optional(),
   /** Why it errored or was canceled. */

@@ -22,7 +22,10 @@ export const sessionResultSchema = z.object({
         kind: z.literal('inline'),
         base64: z.string().max(Math.ceil(inlinePatchBytes / 3) * 4 + 4),
       }),
-      z.object({ kind: z.literal('upload'), uploadId: z.string() }),
+      z.object({
+        kind: z.literal('upload'),
+        uploadId: z.string().regex(/^[\w-]{1,64}$/, 'must be an upload id'),
+      }),
     ])
     .nullable(),
   timingsMs: z.record(z.string(), z.number()),

@@ -6,6 +6,12 @@ const revision = z
   .min(1)
   .max(256)
   .regex(/^[^-\s\0][^\s\0]*$/, 'must be a revision that does not begin with a dash');
+/** A secret in an address would be shown to everybody who may see the session, and in every log. */
+const gitUrl = z
+  .string()
+  .min(1)
+  .max(2048)
+  .refine((text) => !holdsSecret(text), 'must not hold a password or a token; give the address without it');
 const commit = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/, 'must be a full commit id');
 
 /**
@@ -22,7 +28,7 @@ export const repositorySourceSchema = z.discriminatedUnion('kind', [
     commit,
     name: z.string().min(1).max(256),
   }),
-  z.strictObject({ kind: z.literal('git'), url: z.string().min(1).max(2048), revision: revision.optional() }),
+  z.strictObject({ kind: z.literal('git'), url: gitUrl, revision: revision.optional() }),
   z.strictObject({
     kind: z.literal('path'),
     path: z.string().min(1).max(4096),
@@ -38,3 +44,10 @@ export const orderedRepositorySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('path'), path: z.string(), revision: revision.optional() }),
 ]);
 export type OrderedRepository = z.infer<typeof orderedRepositorySchema>;
+
+/** A user name is no secret over ssh; over https it is often a token. */
+function holdsSecret(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return password !== '' || (username !== '' && protocol !== 'ssh:');
+}

@@ -7,8 +7,11 @@ import { chainsPageSchema, entriesPageSchema, fromStored } from '@lemniscate/sha
 import type { ChainsPage, EntriesPage } from '@lemniscate/shared/audit/stored-entry.ts';
 import { chainFault, createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
 import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts';
+import { createSealVerifier } from '@lemniscate/shared/audit/verify-seal.ts';
+import { describeSeal, readAnchor, readLogKey, readNotes } from './audit-checkpoints.ts';
+import type { SealResult } from './audit-checkpoints.ts';
 import { createLogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
-import type { ChainEnd } from '@lemniscate/shared/audit/verify-log.ts';
+import type { ChainEnd, LogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
@@ -30,12 +33,17 @@ export interface AuditVerification {
   readonly chains: number;
   /** The first broken entry of each broken chain, in the order of the walk. */
   readonly faults: readonly ChainFault[];
+  /** What signed checkpoints say of the entries; absent where no public key was given. */
+  readonly sealed?: SealResult;
 }
 
 interface Options {
   readonly session?: string;
   readonly file?: string;
   readonly anchor?: string;
+  readonly key?: string;
+  readonly checkpoints?: string;
+  readonly from?: string;
   readonly json?: boolean;
 }
 
@@ -49,6 +57,10 @@ Exit code 0: whole. 1: broken, with the first broken entry of each chain.
   lemniscate audit verify                        every chain, over the API
   lemniscate audit verify --session s_…          one session
   lemniscate audit verify --file audit.ndjson    a sink's file, without the fleet
+  lemniscate audit verify --file audit.ndjson --key log-key.pem.pub
+                                                 and the signed checkpoints beside it (audit.ndjson.checkpoints)
+  … --from ANCHOR                                and held against a checkpoint from elsewhere (a SIEM, Object Lock); a line
+                                                 of a .checkpoints file has what it takes to walk only what is behind it
   lemniscate audit verify --anchor audit.ndjson  every chain, held against what the file already has: finds a log
                                                  that was rebuilt, set back, or lost whole sessions
 `;
@@ -63,6 +75,9 @@ export function registerAuditVerify(program: Command, io: AuditVerifyIo): void {
     .option('--session <id>', 'only this session’s chain')
     .option('--file <path>', 'a file that the exporter wrote, instead of the API')
     .option('--anchor <path>', 'a file that the exporter wrote, to hold the API’s log against')
+    .option('--key <key>', 'the log’s public key, or a file with it; needs --file')
+    .option('--checkpoints <path>', 'the signed checkpoints; default: FILE.checkpoints')
+    .option('--from <path>', 'a checkpoint from outside, to hold the file against and to start from')
     .option('--json', 'one JSON object')
     .addHelpText('after', help)
     .action(async (options: Options) => {
@@ -73,12 +88,20 @@ export function registerAuditVerify(program: Command, io: AuditVerifyIo): void {
 }
 
 async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVerification> {
+  if (options.key === undefined && (options.from !== undefined || options.checkpoints !== undefined))
+    throw new CodedError(
+      'request_invalid',
+      '--from and --checkpoints want the log’s public key: give --key, from the machine that signs (KEY.pub).',
+    );
   if (options.file !== undefined && (options.session !== undefined || options.anchor !== undefined))
     throw new CodedError(
       'request_invalid',
       '--file works without the fleet; leave out --session and --anchor.',
     );
+  if (options.file !== undefined && options.key !== undefined) return verifySealed(options.file, options);
   if (options.file !== undefined) return (await walkFile(options.file)).result;
+  if (options.key !== undefined)
+    throw new CodedError('request_invalid', '--key works on an export; give it with --file.');
   const anchors = options.anchor === undefined ? null : await walkFile(options.anchor);
   // an anchor that is broken itself proves nothing
   if (anchors !== null && !anchors.result.verified) return anchors.result;
@@ -161,17 +184,28 @@ function gather(walked: readonly Walked[]): AuditVerification {
  */
 async function walkFile(
   path: string,
-): Promise<{ result: AuditVerification; ends: ReadonlyMap<string, ChainEnd> }> {
-  const verifier = createLogVerifier();
+  from = 0,
+  accepted: (line: SinkLine) => void = () => undefined,
+): Promise<{ result: AuditVerification; ends: ReturnType<LogVerifier['ends']> }> {
+  const verifier = createLogVerifier(from);
   let fault: ChainFault | null = null;
   let number = 0;
+  let reached = 0;
   for await (const line of wholeLines(path)) {
     number += 1;
+    if (from > 0 && indexOf(line) < from) {
+      reached = indexOf(line) + 1;
+      continue;
+    }
     const parsed = parseLine(line);
     // such a line names no chain, so the file and the line's number stand in
     fault = parsed === null ? chainFault(path, number, 'unreadable') : verifier.push(parsed);
     if (fault !== null) break;
+    if (parsed !== null) accepted(parsed);
   }
+  // what the anchor proves must be there before what comes behind it counts
+  if (fault === null && verifier.entries() === 0 && reached < from)
+    fault = chainFault(path, number, 'log_cut', ` (${reached} entries, not ${from})`);
   const ends = verifier.ends();
   const faults = fault === null ? [] : [fault];
   return {
@@ -205,8 +239,32 @@ function parseLine(line: string): SinkLine | null {
   }
 }
 
+/** A file's entries, held against its signed checkpoints and one from outside. */
+async function verifySealed(path: string, options: Options): Promise<AuditVerification> {
+  const key = await readLogKey(options.key ?? '');
+  const anchor = options.from === undefined ? null : await readAnchor(options.from);
+  const seals = createSealVerifier({
+    key,
+    notes: await readNotes(
+      options.checkpoints ?? `${path}.checkpoints`,
+      anchor?.frontier === undefined ? 0 : anchor.number,
+    ),
+    anchors: anchor === null ? [] : [anchor.note],
+    ...(anchor?.frontier === undefined ? {} : { from: anchor.frontier }),
+  });
+  const { result } = await walkFile(path, anchor?.frontier?.size ?? 0, seals.push);
+  const fault = result.verified ? seals.finish() : null;
+  const sealed = { covered: seals.covered(), checkpoints: seals.checkpoints(), restores: seals.restores() };
+  if (fault === null) return { ...result, sealed };
+  return { ...result, verified: false, faults: [fault], sealed };
+}
+
+/** Lines begin with their index, so those before an anchor need not be parsed. */
+const indexOf = (line: string): number => Number(/^\{"index":(\d+),/.exec(line)?.[1] ?? Infinity);
+
 function describe(result: AuditVerification): string {
   const broken = result.faults.map(({ message }) => `BROKEN ${makeVisibleLine(message)}\n`).join('');
   const extent = `${result.entries} entries in ${result.chains} ${result.chains === 1 ? 'chain' : 'chains'}`;
-  return result.verified ? `verified: ${extent}\n` : `${broken}not verified: ${extent} are whole\n`;
+  const seal = describeSeal(result.sealed);
+  return result.verified ? `verified: ${extent}\n${seal}` : `${broken}not verified: ${extent} are whole\n`;
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { replayLine } from '@lemniscate/shared/model/replay-lines.ts';
+import { costsCommand } from './costs-command.ts';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
 
@@ -28,10 +29,7 @@ async function replay(io: CommandIo): Promise<void> {
  * be read is answered with `{id, error}`, and the exit code is then 2.
  */
 export function registerCostsReplay(program: Command, io: CommandIo): void {
-  const costs =
-    program.commands.find((command) => command.name() === 'costs') ??
-    program.command('costs').description('What sessions used and cost.');
-  costs
+  costsCommand(program)
     .command('replay')
     .description('Prices recorded model calls: JSON lines from stdin, JSON lines to stdout.')
     .action(() => replay(io));

@@ -85,9 +85,11 @@ export function registerDiff(program: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const repository = await inspectRepository(options.repo);
       const { diff } = await readDiff(client, id);
-      if (diff.state === 'offered') await acceptDiff(client, id, diff, options.flagged ?? []);
       const patch = await readPatch(client, id);
-      const applied = await applyPatch(repository.folder, patch, diff.baseTree);
+      // Accepted only when it is known to apply: an accepted diff cannot be rejected any more.
+      const applied = await applyPatch(repository.folder, patch, diff.baseTree, async () => {
+        if (diff.state === 'offered') await acceptDiff(client, id, diff, options.flagged ?? []);
+      });
       if (options.json === true) return printJson(io, { sessionId: id, files: applied.files });
       for (const path of applied.files) io.stdout.write(`  ${makeVisibleLine(path)}\n`);
       return void io.stdout.write(`Applied to ${repository.folder}; nothing is committed.\n`);

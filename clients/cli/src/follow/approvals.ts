@@ -57,8 +57,10 @@ function hintOf({ tool, pattern }: ApprovalView): string {
 /** Asks the person in front of the terminal. */
 export async function askApproval(client: ApiClient, approval: ApprovalView): Promise<void> {
   prompts.note(describeApproval(approval), 'The agent asks to run');
-  const answer = await prompts.select({
+  const answer = await prompts.select<'approve' | 'approve_session' | 'reject' | 'explain'>({
     message: 'Let it run?',
+    // a stray Enter must not let anything run
+    initialValue: 'reject',
     options: [
       { value: 'approve', label: 'Yes, this once' },
       {

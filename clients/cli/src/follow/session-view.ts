@@ -62,7 +62,8 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
     shown.set(callId, before + lines.length);
     const room = Math.max(0, foldAfterLines - before);
     for (const text of lines.slice(0, room)) line(paint.dim(`  │ ${text}`));
-    if (room > 0 && lines.length > room) line(paint.dim('  │ … the rest is in the session’s log'));
+    if (room > 0 && lines.length > room)
+      line(paint.dim('  │ … the rest is in the log: npx lemniscate logs SESSION'));
   };
 
   const tell = (event: SessionEvent): void => {

@@ -131,3 +131,23 @@ test('deletions, renames and modes are applied', async (t) => {
   assert.deepEqual([...applied.files].sort(), ['gone.txt', 'new.txt', 'old.txt', 'run.sh']);
   assert.match(repository.git('status', '--porcelain'), /D gone\.txt/);
 });
+
+test('what must happen before the files are touched happens only for a clean merge, and can stop it', async (t) => {
+  const repository = testRepository(t);
+  repository.write('a.txt', text(...body));
+  repository.commit('first');
+  const { patch, baseTree } = patchOf(repository, () =>
+    repository.write('a.txt', text('theirs', ...body.slice(1))),
+  );
+  let asked = 0;
+  const ask = () => {
+    asked += 1;
+    return Promise.reject(new Error('refused'));
+  };
+  await assert.rejects(applyPatch(repository.folder, patch, baseTree, ask), /refused/);
+  assert.equal(asked, 1);
+  assert.equal(read(repository, 'a.txt'), text(...body));
+  repository.write('a.txt', text('mine', ...body.slice(1)));
+  await assert.rejects(applyPatch(repository.folder, patch, baseTree, ask), { code: 'diff_conflict' });
+  assert.equal(asked, 1);
+});

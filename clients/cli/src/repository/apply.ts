@@ -13,10 +13,19 @@ export interface Applied {
  * Index, branches and commits stay as they are. The merge happens among trees in a scratch folder; only a clean result
  * reaches the files.
  * @param baseTree tree that the patch was made against
+ * @param beforeWriting runs when the merge is clean and nothing is touched yet; what it throws stops the whole
  * @throws CodedError `diff_conflict` with the paths, `repository_broken`
  */
-export async function applyPatch(folder: string, patch: Uint8Array, baseTree: string): Promise<Applied> {
-  if (patch.length === 0) return { files: [] };
+export async function applyPatch(
+  folder: string,
+  patch: Uint8Array,
+  baseTree: string,
+  beforeWriting: () => Promise<void> = () => Promise.resolve(),
+): Promise<Applied> {
+  if (patch.length === 0) {
+    await beforeWriting();
+    return { files: [] };
+  }
   return withScratch(folder, async (scratch) => {
     const now = await writeWorkingTree(folder, scratch);
     const env = withBase(scratch.env, baseTree);
@@ -27,6 +36,7 @@ export async function applyPatch(folder: string, patch: Uint8Array, baseTree: st
     const change = await git(folder, ['diff', '--binary', '--full-index', '--no-renames', now, result], {
       env,
     });
+    await beforeWriting();
     if (change.stdout.length === 0) return { files: [] };
     const applied = await git(folder, ['apply', '--whitespace=nowarn', '-'], { env, stdin: change.stdout });
     if (applied.exitCode !== 0)

@@ -34,6 +34,7 @@ before(async () => {
     const body = (await json(request)) as Record<string, unknown>;
     seen.push({ path: request.url ?? '', key: request.headers['x-api-key'], model: body['model'] });
     return provider.send({
+      endpoint: 'anthropic-messages',
       body: { ...body, model: scriptedModel },
       headers: {},
       signal: AbortSignal.timeout(30_000),

@@ -37,7 +37,13 @@ test('a terminal run that nobody follows and that runs out of actions ends with 
     process.execPath,
     [
       join(projectRoot, 'clients/cli/bin/lemniscate.mjs'),
-      ...['run', 'say what is here', '--repo', folder, '--project', 'lab', '--json'],
+      'run',
+      'say what is here',
+      '--repo',
+      folder,
+      '--project',
+      'lab',
+      '--json',
     ],
     {
       env: {

@@ -32,6 +32,11 @@ export function needsEngine(file: string): boolean {
   return readFileSync(file, 'utf8').includes('docker-engine:');
 }
 
+/** Whether a test needs a real rsyslog: it skips with this key where none can be had. */
+export function needsRsyslog(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noRsyslog');
+}
+
 /** A path as a person wants to read it. */
 export function shownPath(projectRoot: string, file: string | undefined): string {
   return file === undefined ? '(unknown file)' : relative(projectRoot, file);

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { colours } from '../colours.ts';
 import { readLocalConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
@@ -10,7 +11,7 @@ import { projectRoot } from '../project-root.ts';
 import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
 import { findDockerEngine } from './docker-engine.ts';
-import { needsEngine } from './test-files.ts';
+import { needsEngine, needsRsyslog } from './test-files.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,10 +28,14 @@ export async function bringUpTestParts(
 ): Promise<Environment> {
   const { setpriv, redis, bubblewrap, git, zstd, tar } = programs;
   requirePrograms([setpriv, redis, bubblewrap, git, zstd, tar], say);
+  if (files.some(needsRsyslog)) bringUpRsyslog(say);
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
   unwinding.add(() => rmSync(folder, { recursive: true, force: true }));
   const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);
-  const stores = await startStores(data, openPortBook(data), readLocalConfig({}), { durable: false });
+  const stores = await startStores(data, openPortBook(data), readLocalConfig({}), {
+    durable: false,
+    say: (line) => console.error(line),
+  });
   unwinding.add(stores.stop);
   return {
     ...process.env,
@@ -39,6 +44,16 @@ export async function bringUpTestParts(
     LEMNISCATE_TEST_S3_ENDPOINT: stores.s3.endpoint,
     ...(files.some(needsEngine) ? await bringUpEngine(unwinding, say) : {}),
   };
+}
+
+/** Where it cannot be installed its tests skip with the key `rsyslog`. */
+function bringUpRsyslog(say: (line: string) => void): void {
+  try {
+    requirePrograms([programs.rsyslog], say);
+  } catch (error) {
+    if (!isCodedError(error, 'package_missing')) throw error;
+    say(colours.yellow(`no rsyslog: ${error.message}`));
+  }
 }
 
 async function bringUpEngine(unwinding: Unwinding, say: (line: string) => void): Promise<Environment> {

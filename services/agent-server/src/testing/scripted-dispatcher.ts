@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { createServer } from 'node:https';
+import { createServer as createTcpServer } from 'node:net';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -54,6 +56,8 @@ export interface ScriptedDispatcher {
   until<Value>(look: () => Value | undefined | false, withinMs?: number): Promise<Value>;
   /** Cuts every connection and refuses new ones. */
   goAway(): Promise<void>;
+  /** Resolves when the server has tried so often to reach a dispatcher that is away. */
+  missed(tries: number): Promise<void>;
   comeBack(): Promise<void>;
   close(): Promise<void>;
 }
@@ -208,6 +212,12 @@ export async function startScriptedDispatcher(
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();
       await closed;
+    },
+    missed: async (tries) => {
+      const refuser = createTcpServer((socket) => socket.destroy());
+      await new Promise<void>((resolve) => void refuser.listen(port, '127.0.0.1', resolve));
+      for (let count = 0; count < tries; count += 1) await once(refuser, 'connection');
+      await new Promise((resolve) => refuser.close(resolve));
     },
     comeBack: () => listen(port),
     close: async () => {

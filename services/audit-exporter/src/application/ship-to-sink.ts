@@ -1,12 +1,16 @@
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
+import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
+import { dedupId } from '@lemniscate/shared/audit/sink-line.ts';
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { LogStore } from './ports/log-store.ts';
+import type { SealStore } from './ports/seal-store.ts';
 import type { Sink } from './ports/sink.ts';
 
 /** Bounds of a batch: what is held in memory for a sink. */
 const mostEntries = 500;
 const mostBytes = 4 * 1024 * 1024;
+const mostCheckpoints = 100;
 /** A sink that takes longer than this for a batch is failing. */
 const deliveryDeadlineMs = 30_000;
 
@@ -37,14 +41,52 @@ export async function resumeSink(store: LogStore, sink: Sink): Promise<number> {
  * @returns the index to deliver next; the same one when there is nothing new
  * @throws CodedError `audit_chain_broken` when an entry that has an index is gone from the database
  */
-export async function shipBatch(store: LogStore, sink: Sink, from: number): Promise<number> {
+export async function shipBatch(
+  { store, seals }: { readonly store: LogStore; readonly seals: SealStore },
+  sink: Sink,
+  from: number,
+): Promise<number> {
   const batch = await store.read(from, mostEntries, mostBytes);
   if (batch.length === 0) return from;
   checkDense(batch, from);
-  await sink.deliver(batch, AbortSignal.timeout(deliveryDeadlineMs));
+  const refused = await sink.deliver(batch, AbortSignal.timeout(deliveryDeadlineMs));
+  for (const { index, reason } of refused) await setAside(seals, sink, batch[index - from], reason);
   const next = from + batch.length;
   await store.advance(sink.name, next);
   return next;
+}
+
+async function setAside(
+  seals: SealStore,
+  sink: Sink,
+  refused: IndexedEntry | undefined,
+  reason: string,
+): Promise<void> {
+  if (refused === undefined) return;
+  const { index, entry } = refused;
+  // an entry about an entry that was refused, refused itself, must not make another one for ever
+  const draft = entry.type === 'log.undeliverable' ? null : undeliverable(sink.name, entry, reason);
+  await seals.setAside(sink.name, index, reason, draft);
+}
+
+function undeliverable(sink: string, { chain, seq }: ChainedEntry, reason: string): AuditDraft {
+  const body = { sink, entry: dedupId(chain, seq), reason: reason.slice(0, 200) };
+  return { type: 'log.undeliverable', subject: 'spiffe://lemniscate/audit-exporter', body };
+}
+
+/**
+ * Delivers the signed checkpoints whose entries the sink has.
+ * @param next index that the sink gets next
+ * @returns whether there may be more
+ */
+export async function shipCheckpoints(seals: SealStore, sink: Sink, next: number): Promise<boolean> {
+  const from = await seals.anchorCursor(sink.name);
+  const checkpoints = await seals.published(from, next, mostCheckpoints);
+  const last = checkpoints.at(-1);
+  if (last === undefined) return false;
+  await sink.anchor(checkpoints, AbortSignal.timeout(deliveryDeadlineMs));
+  await seals.advanceAnchor(sink.name, last.number + 1);
+  return checkpoints.length === mostCheckpoints;
 }
 
 function checkDense(batch: readonly IndexedEntry[], from: number): void {

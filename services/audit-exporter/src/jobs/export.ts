@@ -3,6 +3,8 @@ import type { Sink } from '../application/ports/sink.ts';
 import type { ExportStatus, SinkStatus } from '../application/export-status.ts';
 import type { Log } from '../log.ts';
 import { startOrderEntries } from './order-entries.ts';
+import type { SealDeps } from '../application/seal-log.ts';
+import { startSeal } from './seal.ts';
 import { startShip } from './ship.ts';
 import type { ShipJob } from './ship.ts';
 import { startTerms } from './terms.ts';
@@ -17,22 +19,27 @@ export interface Export {
 export interface ExportDeps {
   readonly begin: BeginTerm;
   readonly sinks: readonly Sink[];
+  /** Null where no key is configured: the log is chained and not sealed. */
+  readonly seal: Pick<SealDeps, 'signer' | 'everyMs' | 'subject'> | null;
   readonly log: Log;
   readonly now: () => Date;
 }
 
 /** Orders the log and ships it to every sink whenever this exporter leads. */
-export function startExport({ begin, sinks, log, now }: ExportDeps): Export {
+export function startExport({ begin, sinks, seal, log, now }: ExportDeps): Export {
   let wakeOrder = (): void => undefined;
   let ships: readonly ShipJob[] = [];
 
-  const work = async ({ store }: Term, until: Promise<void>): Promise<void> => {
-    ships = sinks.map((sink) => startShip(store, sink, log));
-    const order = startOrderEntries(store, log, () => ships.forEach((ship) => ship.wake()));
+  const work = async (term: Term, until: Promise<void>): Promise<void> => {
+    ships = sinks.map((sink) => startShip(term, sink, log));
+    const wakeShips = (): void => ships.forEach((ship) => ship.wake());
+    const order = startOrderEntries(term.store, log, wakeShips);
+    const sealing = seal === null ? null : startSeal({ ...seal, store: term.seals, now }, log, wakeShips);
     wakeOrder = order.wake;
     await until;
     // ordering first, so that what has committed by now is shipped too
     await order.stop();
+    await sealing?.stop();
     await Promise.all(ships.map((ship) => ship.stop()));
     ships = [];
   };

@@ -46,9 +46,12 @@ export function startJob({ name, everyMs, mostBackoffMs, log, pass }: JobOptions
 
   const run = async (): Promise<void> => {
     while (true) {
+      // a stop that comes in the middle of a pass wants one more: the pass may have looked before the last entry came
+      const last = stopping;
       const outcome = await attempt();
       if (outcome === 'more') continue;
-      if (stopping) return;
+      if (last) return;
+      if (stopping && outcome === 'idle') continue;
       // a signal must not shorten a backoff: entries come all the time, and the sink is still away
       if (outcome === 'failed')
         await backoff.wait(Math.min(mostBackoffMs, 125 * 2 ** Math.min(failures, 16)));

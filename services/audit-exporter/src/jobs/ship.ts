@@ -1,6 +1,6 @@
-import type { LogStore } from '../application/ports/log-store.ts';
+import type { Term } from '../application/ports/term.ts';
 import type { Sink } from '../application/ports/sink.ts';
-import { resumeSink, shipBatch } from '../application/ship-to-sink.ts';
+import { resumeSink, shipBatch, shipCheckpoints } from '../application/ship-to-sink.ts';
 import type { Log } from '../log.ts';
 import { startJob } from './loop.ts';
 import type { Job } from './loop.ts';
@@ -12,7 +12,7 @@ export interface ShipJob extends Job {
 }
 
 /** Ships to one sink. Each sink has a job of its own, so a hung or failing one delays nobody. */
-export function startShip(store: LogStore, sink: Sink, log: Log): ShipJob {
+export function startShip({ store, seals }: Pick<Term, 'store' | 'seals'>, sink: Sink, log: Log): ShipJob {
   let next: number | null = null;
   const resume = async (): Promise<number> => {
     const from = await resumeSink(store, sink);
@@ -27,8 +27,9 @@ export function startShip(store: LogStore, sink: Sink, log: Log): ShipJob {
     pass: async () => {
       try {
         const from = next ?? (await resume());
-        next = await shipBatch(store, sink, from);
-        return next > from;
+        next = await shipBatch({ store, seals }, sink, from);
+        const more = await shipCheckpoints(seals, sink, next);
+        return more || next > from;
       } catch (error) {
         // nobody knows what has arrived: the next pass asks the sink
         next = null;

@@ -1,34 +1,44 @@
 import type { FileHandle } from 'node:fs/promises';
-import { sinkLineSchema } from '@lemniscate/shared/audit/sink-line.ts';
+import type { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { SinkPosition } from '../application/ports/sink.ts';
 
 const chunkBytes = 64 * 1024;
 /** Longest line to look for: an entry of 64 KiB, once as base64, once escaped. */
 const longestLine = 1024 * 1024;
 const lineFeed = 0x0a;
 
-export interface FileTail {
-  /** The entry of the last whole line; null in a file without one. */
-  readonly last: SinkPosition | null;
+export interface FileTail<Line> {
+  /** The last whole line; null in a file without one. */
+  readonly last: Line | null;
   /** Where the last whole line ends; what follows it is torn. */
   readonly end: number;
 }
 
+/** What the lines of a file are. */
+export interface LineShape<Line> {
+  readonly schema: z.ZodType<Line>;
+  /** How every line begins: by it a torn first line is told from somebody else's file. */
+  readonly beginning: string;
+}
+
 /**
  * Reads where a sink's file stands from its end.
- * @throws CodedError `conflict` when the file holds something else than entries; nothing is changed then
+ * @throws CodedError `conflict` when the file holds something else than such lines; nothing is changed then
  */
-export async function readTail(handle: FileHandle, place: string): Promise<FileTail> {
+export async function readTail<Line>(
+  handle: FileHandle,
+  place: string,
+  lines: LineShape<Line>,
+): Promise<FileTail<Line>> {
   const { size } = await handle.stat();
   const tail = await readBackwards(handle, size);
   const stop = tail.lastIndexOf(lineFeed);
   if (stop === -1) {
-    if (!looksLikeEntry(tail)) throw notOurs(place);
+    if (!looksLike(tail, lines.beginning)) throw notOurs(place);
     return { last: null, end: 0 };
   }
   const start = stop === 0 ? 0 : tail.lastIndexOf(lineFeed, stop - 1) + 1;
-  const last = parseLine(tail.subarray(start, stop));
+  const last = parseLine(tail.subarray(start, stop), lines);
   if (last === null) throw notOurs(place);
   return { last, end: size - tail.length + stop + 1 };
 }
@@ -51,25 +61,24 @@ function lineFeeds(tail: Buffer): number {
   return last > 0 && tail.lastIndexOf(lineFeed, last - 1) !== -1 ? 2 : 1;
 }
 
-function parseLine(line: Buffer): SinkPosition | null {
+function parseLine<Line>(line: Buffer, { schema }: LineShape<Line>): Line | null {
   try {
-    const parsed = sinkLineSchema.safeParse(JSON.parse(line.toString()));
-    return parsed.success ? { index: parsed.data.index, digest: parsed.data.digest } : null;
+    const parsed = schema.safeParse(JSON.parse(line.toString()));
+    return parsed.success ? parsed.data : null;
   } catch {
     // no JSON: the caller names the file
     return null;
   }
 }
 
-function looksLikeEntry(start: Buffer): boolean {
-  const beginning = '{"index":';
+function looksLike(start: Buffer, beginning: string): boolean {
   return start.length === 0 || beginning.startsWith(start.toString().slice(0, beginning.length));
 }
 
 function notOurs(place: string): CodedError {
   return new CodedError(
     'conflict',
-    `The file ${place} does not end in an audit entry, so it is left as it is. Move it away or set LEMNISCATE_SINK_FILE to another place.`,
+    `The file ${place} does not end in a line of the audit log, so it is left as it is. Move it away or set LEMNISCATE_SINK_FILE to another place.`,
     { place },
   );
 }

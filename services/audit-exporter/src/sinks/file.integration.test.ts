@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { checkpointId, checkpointLineSchema } from '@lemniscate/shared/audit/checkpoint-line.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readSinkFile } from '../testing/read-sink-file.ts';
 import { createFileSink } from './file.ts';
@@ -15,6 +16,11 @@ sinkContract('file', async () => {
   return {
     create: () => createFileSink(path),
     received: async () => (await readSinkFile(path)).map(({ id }) => id),
+    anchored: async () => {
+      const text = await readFile(`${path}.checkpoints`, 'utf8');
+      const lines = text.split('\n').slice(0, -1);
+      return lines.map((line) => checkpointId(checkpointLineSchema.parse(JSON.parse(line)).number));
+    },
     remove: () => rm(folder, { recursive: true }),
   };
 });

@@ -1,94 +1,39 @@
-import { mkdir, open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { toSinkLine } from '@lemniscate/shared/audit/sink-line.ts';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { resolve } from 'node:path';
+import { checkpointLineSchema, toCheckpointLine } from '@lemniscate/shared/audit/checkpoint-line.ts';
+import { sinkLineSchema, toSinkLine } from '@lemniscate/shared/audit/sink-line.ts';
 import type { Sink } from '../application/ports/sink.ts';
-import { readTail } from './file-tail.ts';
+import { createGrowingFile } from './growing-file.ts';
 
-/**
- * One entry a line in a file that only grows. Lines are a pure function of the log and are written at the offset where
- * the last whole line ends, never "at the end": an exporter that was frozen in the middle of a write and wakes after
- * another took over writes the very bytes that are there already.
- */
+/** One entry a line; the checkpoints, one a line, in a file beside it that is named `….checkpoints`. */
 export function createFileSink(path: string): Sink {
   const place = resolve(path);
-  let handle: FileHandle | null = null;
-  let offset = 0;
-
-  const close = async (): Promise<void> => {
-    const open = handle;
-    handle = null;
-    await open?.close();
-  };
+  const entries = createGrowingFile(place, { schema: sinkLineSchema, beginning: '{"index":' });
+  const checkpoints = createGrowingFile(`${place}.checkpoints`, {
+    schema: checkpointLineSchema,
+    beginning: '{"number":',
+  });
+  let lastCheckpoint = -1;
 
   return {
     name: `file:${place}`,
     open: async () => {
-      await close();
-      try {
-        handle = await openToGrow(place);
-        const tail = await readTail(handle, place);
-        // A torn last line was never proved to be here: its entry comes again and is written over it. Cutting it off
-        // instead could, in a process that was frozen just before, cut off what its successor has written since.
-        offset = tail.end;
-        return tail.last;
-      } catch (error) {
-        await close();
-        throw nameFault(error, place);
-      }
+      const last = await entries.open();
+      lastCheckpoint = (await checkpoints.open())?.number ?? -1;
+      return last === null ? null : { index: last.index, digest: last.digest };
     },
     deliver: async (batch) => {
-      if (handle === null) throw new CodedError('internal', `The file sink ${place} is not open.`);
-      const bytes = Buffer.from(batch.map(toSinkLine).join(''));
-      try {
-        await writeAt(handle, bytes, offset);
-        await handle.datasync();
-      } catch (error) {
-        throw nameFault(error, place);
-      }
-      offset += bytes.length;
+      await entries.write(batch.map(toSinkLine).join(''));
+      return [];
     },
-    close,
+    anchor: async (signed) => {
+      // after a crash between sync and cursor they come again
+      const fresh = signed.filter(({ number }) => number > lastCheckpoint);
+      await checkpoints.write(fresh.map(toCheckpointLine).join(''));
+      lastCheckpoint = fresh.at(-1)?.number ?? lastCheckpoint;
+    },
+    close: async () => {
+      await entries.close();
+      await checkpoints.close();
+    },
   };
-}
-
-async function openToGrow(place: string): Promise<FileHandle> {
-  await mkdir(dirname(place), { recursive: true });
-  try {
-    return await open(place, 'r+');
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
-  }
-  const created = await open(place, 'wx+', 0o600);
-  // without this a machine that crashes may forget that the file ever was
-  const folder = await open(dirname(place), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-  return created;
-}
-
-async function writeAt(handle: FileHandle, bytes: Buffer, offset: number): Promise<void> {
-  for (let written = 0; written < bytes.length;) {
-    const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, offset + written);
-    written += bytesWritten;
-  }
-}
-
-function nameFault(error: unknown, place: string): unknown {
-  if (hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT'))
-    return new CodedError(
-      'disk_full',
-      `The disk of the audit sink ${place} is full. Make room; nothing is lost meanwhile.`,
-      {},
-      error,
-    );
-  return error;
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
+import type { SignedCheckpoint } from '@lemniscate/shared/audit/checkpoint.ts';
+import { checkpointId } from '@lemniscate/shared/audit/checkpoint-line.ts';
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
 import { dedupId } from '@lemniscate/shared/audit/sink-line.ts';
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
@@ -13,6 +15,8 @@ export interface SinkPlace {
   readonly create: () => Sink;
   /** Dedup ids that the receiver has, in its order. */
   readonly received: () => Promise<string[]>;
+  /** Ids of the checkpoints that the receiver has, in its order. */
+  readonly anchored: () => Promise<string[]>;
   readonly remove: () => Promise<void>;
 }
 
@@ -21,6 +25,16 @@ export function sampleLog(size: number, chain = 'session:s_contract'): IndexedEn
   const drafts = [opened, ...Array.from({ length: size - 2 }, (_, call) => executed(call)), closed];
   const { entries } = extendChain(unopened(chain), drafts, '2026-11-29T15:00:00.000Z');
   return entries.map((entry, index) => ({ index, entry }));
+}
+
+/** Checkpoints as a log has them; their signatures are nobody's business here. */
+export function sampleCheckpoints(size: number): SignedCheckpoint[] {
+  const root = Buffer.alloc(32, 7);
+  const [origin, at] = ['lemniscate.audit/contract', '2026-11-29T15:00:00.000Z'];
+  return Array.from({ length: size }, (_, number) => {
+    const note = `${origin}\n${number}\n\n— signature ${number}\n`;
+    return { origin, size: number, root, number, epoch: 0, at, note, frontier: [root] };
+  });
 }
 
 const ids = (log: readonly IndexedEntry[]): string[] =>
@@ -42,7 +56,7 @@ export function sinkContract(kind: string, makePlace: () => Promise<SinkPlace>):
     });
   };
   const deliver = async (sink: Sink, batch: readonly IndexedEntry[]): Promise<void> =>
-    sink.deliver(batch, AbortSignal.timeout(10_000));
+    assert.deepEqual(await sink.deliver(batch, AbortSignal.timeout(10_000)), []);
 
   inPlace('an empty place stands nowhere and has a name of its own', async (place) => {
     const sink = place.create();
@@ -92,6 +106,24 @@ export function sinkContract(kind: string, makePlace: () => Promise<SinkPlace>):
     await deliver(second, log.slice(position === null ? 0 : position.index + 1));
     await Promise.all([first.close(), second.close()]);
     assert.deepEqual(new Set(await place.received()), new Set(ids(log)));
+  });
+
+  inPlace('checkpoints arrive in order, and one that comes again adds no id', async (place) => {
+    const signed = sampleCheckpoints(5);
+    const anchor = (sink: Sink, from: number, to: number): Promise<void> =>
+      sink.anchor(signed.slice(from, to), AbortSignal.timeout(10_000));
+    const first = place.create();
+    await first.open();
+    await deliver(first, log.slice(0, 10));
+    await anchor(first, 0, 3);
+    // the process died before the cursor moved
+    const second = place.create();
+    await second.open();
+    await anchor(second, 1, 5);
+    await Promise.all([first.close(), second.close()]);
+    const expected = signed.map(({ number }) => checkpointId(number));
+    assert.deepEqual([...new Set(await place.anchored())], expected);
+    assert.deepEqual([...new Set(await place.received())], ids(log.slice(0, 10)));
   });
 
   inPlace('open and close may be repeated, and deliver without open is refused', async (place) => {

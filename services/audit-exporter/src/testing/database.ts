@@ -62,6 +62,29 @@ export async function createLogDatabase(): Promise<LogDatabase> {
   };
 }
 
+/** A copy of a database as a backup has it. */
+export async function copyLogDatabase(
+  original: LogDatabase,
+): Promise<{ url: string; drop(): Promise<void> }> {
+  const url = new URL(original.url);
+  const from = url.pathname.slice(1);
+  const name = `${from}_copy`;
+  const admin = new Client({ connectionString: server });
+  await admin.connect();
+  // a database is copied while nobody is connected to it
+  await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [from]);
+  await untilUnused(admin, from);
+  await admin.query(`CREATE DATABASE ${name} TEMPLATE ${from}`);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: async () => {
+      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await admin.end();
+    },
+  };
+}
+
 async function append(pool: Pool, chain: string, drafts: readonly AuditDraft[]): Promise<void> {
   const client = await pool.connect();
   try {

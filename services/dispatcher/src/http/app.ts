@@ -13,7 +13,7 @@ import type {
 import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { NewId } from '@lemniscate/shared/id.ts';
-import { setProblemHandlers } from './problems.ts';
+import { sendProblem, setProblemHandlers, toCoded } from './problems.ts';
 
 /** A Fastify application whose routes are described by zod schemas. Every `registerXRoutes` takes one. */
 export type App = FastifyInstance<
@@ -55,6 +55,10 @@ export async function createApp(options: AppOptions): Promise<App> {
     // Readers of event streams would hold a closing listener open for ever.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 256 },
+    // What the router refuses comes before every hook and handler.
+    frameworkErrors: (error, _request, reply) => {
+      void sendProblem(reply, toCoded(error) ?? error);
+    },
     serverFactory: (handler) =>
       tls === null
         ? createServer(handler)

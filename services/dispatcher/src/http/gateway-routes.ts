@@ -1,12 +1,18 @@
 import type { ServerResponse } from 'node:http';
-import type { FastifyError, FastifyReply } from 'fastify';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { toAnthropicError } from '../application/gateway/anthropic-error.ts';
 import { authoriseExchange } from '../application/gateway/authorise-exchange.ts';
 import { checkExchange } from '../application/gateway/check-exchange.ts';
 import type { CheckDeps } from '../application/gateway/check-exchange.ts';
+import { gatewayEndpoints } from '../application/gateway/endpoints.ts';
+import type { AnswerSink } from '../application/gateway/exchange.ts';
+import { listModels } from '../application/gateway/list-models.ts';
 import { relayExchange } from '../application/gateway/relay-exchange.ts';
-import type { AnswerSink, RelayDeps } from '../application/gateway/relay-exchange.ts';
+import type { RelayDeps } from '../application/gateway/relay-exchange.ts';
+import { toWireError } from '../application/gateway/wire-error.ts';
+import type { ErrorShape } from '../application/gateway/wire-error.ts';
+import { modelEndpoints } from '../application/ports/model-provider.ts';
+import type { ModelEndpoint } from '../application/ports/model-provider.ts';
 import type { App } from './app.ts';
 import { hangUpOf } from './attempt-params.ts';
 import { serverOf } from './identity.ts';
@@ -18,7 +24,7 @@ const gatewayBodyLimit = 32 * 1024 * 1024;
 
 /**
  * Internal listener: the model gateway. Its requests are read as bytes, since what is relayed and what is counted must
- * be what was sent; its errors have the provider's shape, since its clients are the provider's.
+ * be what was sent.
  */
 export function registerGatewayRoutes(app: App, deps: GatewayDeps): void {
   void app.register((scope, _options, done) => {
@@ -28,28 +34,51 @@ export function registerGatewayRoutes(app: App, deps: GatewayDeps): void {
       { parseAs: 'buffer', bodyLimit: gatewayBodyLimit },
       (_request, body, parsed) => parsed(null, body),
     );
-    scope.setErrorHandler((error: FastifyError, request, reply) => {
-      const answer = toAnthropicError(fromFastify(error));
-      if (answer.status >= 500)
-        request.log.warn({ err: error, request: request.id }, 'a model exchange failed');
-      return reply.code(answer.status).send(answer.body);
-    });
-    scope.post('/model/anthropic/v1/messages', async (request, reply) => {
-      const { serverId } = serverOf(request);
-      const caller = await authoriseExchange(deps.database, serverId, relayTokenOf(request.headers));
-      const exchange = checkExchange(deps, caller, bytesOf(request.body), request.headers);
-      await relayExchange(deps, exchange, createSink(reply), hangUpOf(reply));
-      return reply;
-    });
+    for (const name of modelEndpoints) registerEndpoint(scope, deps, name);
+    for (const shape of ['anthropic', 'openai'] as const) registerModels(scope, deps, shape);
     done();
   });
+}
+
+function registerEndpoint(scope: App, deps: GatewayDeps, name: ModelEndpoint): void {
+  const endpoint = gatewayEndpoints[name];
+  scope.post(endpoint.path, { errorHandler: inShapeOf(endpoint.errors) }, async (request, reply) => {
+    const { serverId } = serverOf(request);
+    const caller = await authoriseExchange(deps.database, serverId, relayTokenOf(request.headers));
+    const exchange = checkExchange(deps, caller, name, bytesOf(request.body), request.headers);
+    await relayExchange(deps, exchange, createSink(reply), hangUpOf(reply));
+    return reply;
+  });
+}
+
+/** The models that a token is good for, as the API lists them. */
+function registerModels(scope: App, deps: GatewayDeps, shape: ErrorShape): void {
+  const path = `/model/${shape}/v1/models`;
+  scope.get(path, { errorHandler: inShapeOf(shape) }, async (request) => {
+    const { serverId } = serverOf(request);
+    const caller = await authoriseExchange(deps.database, serverId, relayTokenOf(request.headers));
+    return listModels(deps, caller, shape);
+  });
+}
+
+/** Errors have the API's shape, since its clients are the API's. */
+function inShapeOf(shape: ErrorShape) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const answer = toWireError(fromFastify(error), shape);
+    if (answer.status >= 500)
+      request.log.warn({ err: error, request: request.id }, 'a model exchange failed');
+    return reply.code(answer.status).headers(answer.headers).send(answer.body);
+  };
 }
 
 function relayTokenOf(headers: Readonly<Record<string, string | string[] | undefined>>): string {
   const bearer = /^Bearer (\S+)$/i.exec(String(headers['authorization'] ?? ''))?.[1];
   const token = headers['x-api-key'] ?? bearer;
   if (typeof token === 'string' && token !== '') return token;
-  throw new CodedError('unauthenticated', 'The relay token is missing; it belongs into x-api-key.');
+  throw new CodedError(
+    'unauthenticated',
+    'The relay token is missing; it belongs into x-api-key or authorization.',
+  );
 }
 
 function bytesOf(body: unknown): Buffer {
@@ -74,7 +103,7 @@ function createSink(reply: FastifyReply): AnswerSink {
       raw.writeHead(status, { ...headers, 'x-accel-buffering': 'no' });
       raw.flushHeaders();
     },
-    write: (bytes) => (raw.write(bytes) || raw.destroyed ? Promise.resolve() : drained(raw)),
+    write: (bytes) => (raw.write(bytes) || raw.destroyed ? null : drained(raw)),
     end: () => void raw.end(),
     cut: () => void raw.destroy(),
   };

@@ -39,7 +39,8 @@ export function sendProblem(reply: FastifyReply, error: unknown): FastifyReply {
     .send(problem);
 }
 
-function toCoded(error: unknown): CodedError | null {
+/** The coded error of what Fastify or a handler threw; null for a fault of ours. */
+export function toCoded(error: unknown): CodedError | null {
   if (isCodedError(error)) return error;
   if (!(error instanceof Error)) return null;
   if (hasZodFastifySchemaValidationErrors(error)) {
@@ -53,6 +54,8 @@ function toCoded(error: unknown): CodedError | null {
 }
 
 const byFastifyCode: Readonly<Record<string, (error: FastifyError) => CodedError>> = {
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    new CodedError('request_invalid', 'A part of the path is longer than any id here.'),
   FST_ERR_CTP_INVALID_JSON_BODY: () =>
     new CodedError('request_invalid', 'The body is not JSON. Send one JSON document as application/json.'),
   FST_ERR_CTP_EMPTY_JSON_BODY: () =>

@@ -17,6 +17,10 @@ import { registerApprovalRoutes } from './approvals-routes.ts';
 import type { ApprovalRouteDeps } from './approvals-routes.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
 import type { AuditRouteDeps } from './audit-routes.ts';
+import { registerCostAdminRoutes } from './costs-admin-routes.ts';
+import type { CostAdminDeps } from './costs-admin-routes.ts';
+import { registerCostRoutes } from './costs-routes.ts';
+import type { CostRouteDeps } from './costs-routes.ts';
 import { registerDiffRoutes } from './diffs-routes.ts';
 import { registerEventIngestRoutes, registerEventStreamRoutes } from './events-routes.ts';
 import { registerLogRoutes } from './log-routes.ts';
@@ -36,6 +40,7 @@ import type { HealthDeps } from './health-routes.ts';
 import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
 import { requireAgentServer, requirePerson } from './identity.ts';
 import { listen } from './listen.ts';
+import { refusePoison } from './refuse-poison.ts';
 import { registerServerRoutes } from './server-routes.ts';
 import type { ServerRouteDeps } from './server-routes.ts';
 import { registerSessionRoutes } from './session-routes.ts';
@@ -68,6 +73,8 @@ export type PublicDeps = FrameDeps &
   ReviewDeps &
   RevokeDeps &
   ProjectDeps &
+  CostRouteDeps &
+  CostAdminDeps &
   AuditRouteDeps & {
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
@@ -103,6 +110,7 @@ export async function servePublic(
     tls: address.certificate === null ? null : tlsOf(address.certificate, false),
   });
   requirePerson(app, deps.authenticator, deps.openAnswers);
+  refusePoison(app);
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
   registerSessionRoutes(app, deps);
   registerEventStreamRoutes(app, deps);
@@ -117,6 +125,8 @@ export async function servePublic(
   registerProjectRoutes(app, deps);
   registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);
+  registerCostRoutes(app, deps);
+  registerCostAdminRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_PORT');
 }
 

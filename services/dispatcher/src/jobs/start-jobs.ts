@@ -2,6 +2,8 @@ import { drainOutbox } from '../application/placement/drain-outbox.ts';
 import { placeSession } from '../application/placement/place-session.ts';
 import type { PlaceSessionDeps } from '../application/placement/place-session.ts';
 import { promoteWaiting } from '../application/placement/promote-waiting.ts';
+import { abortLostExchanges, sayAlive } from '../application/gateway/gateway-alive.ts';
+import type { AliveDeps } from '../application/gateway/gateway-alive.ts';
 import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
 import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts';
 import { requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
@@ -13,6 +15,7 @@ import type { PlacementJob, PlacementQueue } from '../application/ports/placemen
 import type { SignalName } from '../application/signals.ts';
 import { expireApprovals } from './approval-expiry.ts';
 import { stopOverdue } from './budget-watch.ts';
+import { keepCosts } from './cost-loops.ts';
 import { enforceRevocations } from './revocation-watch.ts';
 import type { RevocationWatchDeps } from './revocation-watch.ts';
 import { startLoop } from './loop.ts';
@@ -21,7 +24,7 @@ import { reap } from './reaper.ts';
 import type { ReaperDeps } from './reaper.ts';
 
 export interface JobDeps
-  extends PlaceSessionDeps, ProbeDeps, ReaperDeps, ReapExchangesDeps, RevocationWatchDeps {
+  extends PlaceSessionDeps, ProbeDeps, ReaperDeps, ReapExchangesDeps, AliveDeps, RevocationWatchDeps {
   readonly queue: PlacementQueue & {
     work(
       place: (
@@ -56,8 +59,11 @@ export function startJobs(deps: JobDeps): Jobs {
     ['idle sessions', 5_000, null, () => finishIdle(deps)],
     ['extension expiry', 1_000, null, () => expireExtensions(deps)],
     ['budget watch', 5_000, null, () => stopOverdue(deps)],
+    ['gateway alive', 5_000, null, () => sayAlive(deps)],
+    ['lost exchanges', 5_000, 'ended', () => abortLostExchanges(deps)],
     ['revocations', 1_000, 'userRevoked', () => enforceRevocations(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
+    ['costs', 3_000, null, () => keepCosts(deps)],
   ];
   const unsubscribes: (() => void)[] = [];
   const loops: Loop[] = plan.map(([name, everyMs, signal, work]) => {

@@ -1,5 +1,6 @@
 import { spend } from './scope.ts';
-import type { Scope, Shared } from './scope.ts';
+import { createScope } from './scope.ts';
+import type { Shared } from './scope.ts';
 import { readScript } from './syntax/bash-syntax.ts';
 import { hasUnknown } from './syntax/marks.ts';
 import { wordFields } from './syntax/word-values.ts';
@@ -51,7 +52,7 @@ function prefixWords(text: string): string[] {
     const command = statement.length === 1 ? statement[0]?.command : undefined;
     if (command?.type !== 'Command' || command.name === undefined || command.prefix.length > 0) return plain;
     if (command.redirects.length > 0) return plain;
-    const scope = emptyScope(text);
+    const scope = createScope(text, { free: new Map(), approval: new Map() });
     return [command.name, ...command.args].flatMap((word) =>
       word.type === 'Word' ? (wordFields(word, scope)[0] ?? []) : [word.text],
     );
@@ -60,29 +61,6 @@ function prefixWords(text: string): string[] {
     if (error instanceof Error) return plain;
     throw error;
   }
-}
-
-function emptyScope(source: string): Scope {
-  const shared: Shared = {
-    rules: { free: new Map(), approval: new Map() },
-    pieces: [],
-    variables: new Map(),
-    steps: 0,
-    latent: [],
-    arithmetic: false,
-  };
-  return {
-    shared,
-    source,
-    depth: 0,
-    cwd: '',
-    certain: new Set(),
-    functions: new Set(),
-    conditional: false,
-    covered: false,
-    input: { from: 'nothing' },
-    positional: undefined,
-  };
 }
 
 /**

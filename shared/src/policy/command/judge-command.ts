@@ -4,7 +4,8 @@ import { collectVariables } from './collect-variables.ts';
 import { readRules } from './free-commands.ts';
 import type { CommandJudgement, CommandRules, Piece } from './judgement.ts';
 import { note } from './pieces.ts';
-import type { Scope, Shared } from './scope.ts';
+import { createScope } from './scope.ts';
+import type { Scope } from './scope.ts';
 import { readScript } from './syntax/bash-syntax.ts';
 import { judgeCode, walkScript } from './walk-script.ts';
 
@@ -21,7 +22,7 @@ export function judgeCommand(command: string, rules: CommandRules): CommandJudge
   if (command.length > maxCommandLength)
     return unread(command, `it is longer than ${maxCommandLength} characters`);
   try {
-    const scope = rootScope(command, rules);
+    const scope = createScope(command, readRules(rules));
     const script = readScript(command);
     collectVariables(script, scope);
     walkScript(script, scope);
@@ -30,29 +31,6 @@ export function judgeCommand(command: string, rules: CommandRules): CommandJudge
   } catch (error) {
     return unread(command, error instanceof Error ? error.message : 'the judgement failed');
   }
-}
-
-function rootScope(source: string, rules: CommandRules): Scope {
-  const shared: Shared = {
-    rules: readRules(rules),
-    pieces: [],
-    variables: new Map(),
-    steps: 0,
-    latent: [],
-    arithmetic: false,
-  };
-  return {
-    shared,
-    source,
-    depth: 0,
-    cwd: '',
-    certain: new Set(),
-    functions: new Set(),
-    conditional: false,
-    covered: false,
-    input: { from: 'nothing' },
-    positional: undefined,
-  };
 }
 
 /** A script without commands, such as a comment, runs nothing. */

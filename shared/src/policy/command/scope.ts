@@ -45,6 +45,22 @@ export interface Scope {
   readonly positional: readonly string[] | undefined;
 }
 
+/** The scope in which the reading of a whole text begins. */
+export function createScope(source: string, rules: FreeCommands): Scope {
+  return {
+    shared: { rules, pieces: [], variables: new Map(), steps: 0, latent: [], arithmetic: false },
+    source,
+    depth: 0,
+    cwd: '',
+    certain: new Set(),
+    functions: new Set(),
+    conditional: false,
+    covered: false,
+    input: { from: 'nothing' },
+    positional: undefined,
+  };
+}
+
 /** The script asks for more work than any command of a person does. */
 export class TooMuchWork extends Error {}
 

@@ -3,12 +3,15 @@ import { inlinePatchBytes } from '@lemniscate/shared/protocol/session-result.ts'
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { createBackoff, sleep } from '../backoff.ts';
 import { cut } from '../text-stream.ts';
+import type { Ending } from './ending.ts';
 import type { FinishedWork } from './finish-session.ts';
 import type { SessionContext } from './session-context.ts';
 
 /** How long the result is offered to the dispatcher before its patch is put aside for an operator. */
 const deadlineMs = 10 * 60_000;
 const messageLength = 16_000;
+/** How long it is then told that the result is unsaved. */
+const unsavedMs = 60_000;
 
 /**
  * Step 7 of a session (docs/ARCHITECTURE.md): the last event is acknowledged, the patch is where the dispatcher can read it, then the
@@ -95,7 +98,10 @@ async function persistently<Value>(
   }
 }
 
-/** A stale attempt's work is void. Everything else keeps the patch and says where. */
+/**
+ * A stale attempt's work is void. Everything else keeps the patch, and the session ends with the word that its result
+ * could not be stored: a session that nobody ends is run again from the start, and ends the same way.
+ */
 async function giveUp(
   context: SessionContext,
   { diff, ending }: FinishedWork,
@@ -112,6 +118,31 @@ async function giveUp(
   const kept = (await diff?.patch.keep()) ?? null;
   deps.log.error(
     { ...held, reason: ending.reason, code: 'result_unsaved', kept, error: String(error) },
-    'the result could not be stored by its deadline; the patch is kept',
+    'the result could not be stored; the patch is kept',
   );
+  // Two results of one attempt cannot both be its last word: the dispatcher has one already.
+  if (cause !== null || isCodedError(error, 'conflict')) return;
+  await sayUnsaved(context, ending, kept, error);
+}
+
+/** Tells the dispatcher where the patch lies, small enough to be taken whatever was wrong with the whole result. */
+async function sayUnsaved(
+  context: SessionContext,
+  ending: Ending,
+  kept: string | null,
+  error: unknown,
+): Promise<void> {
+  const { deps, held, interruption } = context;
+  const why = isCodedError(error) ? error.message : 'the agent server met a fault of its own';
+  const place = kept === null ? '' : ` The patch is kept on its agent server in ${kept}.`;
+  const message = `The result could not be stored: ${cut(why, 2000)}${place}\n${ending.message}`;
+  const unsaved: FinishedWork = { ending: { reason: 'result_unsaved', message }, diff: null };
+  const signal = AbortSignal.any([interruption.everything, AbortSignal.timeout(unsavedMs)]);
+  try {
+    await persistently(context, signal, async () => {
+      await deps.dispatcher.sendResult(held, resultOf(context, unsaved, null), signal);
+    });
+  } catch (failure) {
+    deps.log.error({ ...held, error: String(failure) }, 'that the result is unsaved could not be told');
+  }
 }

@@ -7,6 +7,8 @@ import { resumeSink, shipBatch } from '../../application/ship-to-sink.ts';
 import { createLogDatabase, executed, noDatabase, opened } from '../../testing/database.ts';
 import type { LogDatabase } from '../../testing/database.ts';
 import { createLogStore } from './log-store.ts';
+import type { Query } from './log-store.ts';
+import { createSealStore } from './seal-store.ts';
 
 let database: LogDatabase;
 if (noDatabase === false) {
@@ -16,18 +18,19 @@ if (noDatabase === false) {
   after(() => database.drop());
 }
 
-/** A store on the exporter's rights, but without its lock. */
-const createStore = () =>
-  createLogStore(async <Row>(text: string, values: readonly unknown[] = []) => {
-    const client = await database.owner.connect();
-    try {
-      await client.query('SET ROLE lemniscate_exporter');
-      return (await client.query(text, [...values])).rows as Row[];
-    } finally {
-      await client.query('RESET ROLE');
-      client.release();
-    }
-  });
+/** On the exporter's rights, but without its lock. */
+const query: Query = async <Row>(text: string, values: readonly unknown[] = []) => {
+  const client = await database.owner.connect();
+  try {
+    await client.query('SET ROLE lemniscate_exporter');
+    return (await client.query(text, [...values])).rows as Row[];
+  } finally {
+    await client.query('RESET ROLE');
+    client.release();
+  }
+};
+const createStore = () => createLogStore(query);
+const createSeals = () => createSealStore(query, () => new Date());
 
 async function order(): Promise<{ index: number; chain: string; seq: number }[]> {
   const { rows } = await database.owner.query<{ index: string; chain: string; seq: string }>(
@@ -124,8 +127,11 @@ test(
     const sink = {
       name: 'test:gone',
       open: async () => null,
-      deliver: async (batch: readonly { index: number }[]) =>
-        void delivered.push(...batch.map(({ index }) => index)),
+      deliver: async (batch: readonly { index: number }[]) => {
+        delivered.push(...batch.map(({ index }) => index));
+        return [];
+      },
+      anchor: async () => undefined,
       close: async () => undefined,
     };
     await database.owner.query('ALTER TABLE audit_entries DISABLE TRIGGER append_only');
@@ -134,8 +140,50 @@ test(
     );
     await database.owner.query('ALTER TABLE audit_entries ENABLE ALWAYS TRIGGER append_only');
     const from = await resumeSink(store, sink);
-    await assert.rejects(shipBatch(store, sink, from), { code: 'audit_chain_broken', details: { index: 5 } });
+    await assert.rejects(shipBatch({ store, seals: createSeals() }, sink, from), {
+      code: 'audit_chain_broken',
+      details: { index: 5 },
+    });
     assert.deepEqual(delivered, []);
+  },
+);
+
+test(
+  'what a receiver refuses for good is set aside once, told in the log, and the rest goes on',
+  { skip: noDatabase },
+  async () => {
+    const [store, seals] = [createStore(), createSeals()];
+    const sink = {
+      name: 'test:poison',
+      open: async () => null,
+      deliver: async (batch: readonly { index: number; entry: { type: string } }[]) =>
+        batch
+          .filter(({ index, entry }) => index === 2 || entry.type === 'log.undeliverable')
+          .map(({ index }) => ({ index, reason: 'mapper_parsing_exception' })),
+      anchor: async () => undefined,
+      close: async () => undefined,
+    };
+    const ship = async (): Promise<number> => {
+      let [from, next] = [-1, 0];
+      // the entry at 5 was taken away by the test before
+      while (next !== from && next < 5) [from, next] = [next, Math.min(5, await shipSome(next))];
+      return next;
+    };
+    const shipSome = (from: number): Promise<number> =>
+      shipBatch(
+        { store: { ...store, read: (at, _, bytes) => store.read(at, 5 - at, bytes) }, seals },
+        sink,
+        from,
+      );
+    await ship();
+    await ship();
+    const { rows } = await database.owner.query('SELECT sink, index, reason FROM audit_dead_letters');
+    assert.deepEqual(rows, [{ sink: 'test:poison', index: '2', reason: 'mapper_parsing_exception' }]);
+    const told = await database.owner.query<{ body: Buffer }>(
+      `SELECT body FROM audit_entries WHERE type = 'log.undeliverable'`,
+    );
+    assert.equal(told.rows.length, 1);
+    assert.match(told.rows[0]?.body.toString() ?? '', /"entry":"session:s_late:1"/);
   },
 );
 

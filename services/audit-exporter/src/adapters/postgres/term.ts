@@ -5,13 +5,14 @@ import { errorFields } from '../../log.ts';
 import type { Log } from '../../log.ts';
 import { createLogStore } from './log-store.ts';
 import type { Query } from './log-store.ts';
+import { createSealStore } from './seal-store.ts';
 
 // two numbers, so that it cannot meet the one-number locks of migrations; the first spells "lemn"
 const lock = [0x6c656d6e, 7] as const;
 const channel = 'lemniscate_audit';
 
 /** Connects as role lemniscate_exporter, which can read entries and change none. */
-export async function beginTerm(url: string, log: Log, notified: () => void): Promise<Term> {
+export async function beginTerm(url: string, log: Log, now: () => Date, notified: () => void): Promise<Term> {
   const client = new Client({
     connectionString: url,
     application_name: 'lemniscate-audit-exporter',
@@ -64,5 +65,5 @@ export async function beginTerm(url: string, log: Log, notified: () => void): Pr
     const [row] = await query<{ held: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS held', lock);
     return row?.held === true;
   };
-  return { store: createLogStore(query), lead, over, end };
+  return { store: createLogStore(query), seals: createSealStore(query, now), lead, over, end };
 }

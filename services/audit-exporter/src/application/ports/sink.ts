@@ -1,3 +1,4 @@
+import type { SignedCheckpoint } from '@lemniscate/shared/audit/checkpoint.ts';
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
 
 /** The last entry that a sink certainly has. */
@@ -5,6 +6,13 @@ export interface SinkPosition {
   readonly index: number;
   /** Hex; tells whether the sink's log is this log. */
   readonly digest: string;
+}
+
+/** An entry that a receiver will never take, whatever is tried. */
+export interface RefusedEntry {
+  readonly index: number;
+  /** What the receiver said, without the entry's words. */
+  readonly reason: string;
 }
 
 /** A receiver of the audit log. Driven by one caller, one call at a time. */
@@ -19,8 +27,15 @@ export interface Sink {
   /**
    * Delivers entries in the order of their indexes. Resolves only when the receiver has proved that it keeps them
    * (written *and* synced, acknowledged, indexed); after a rejection nobody knows, and `open` is called next.
+   * @returns the entries that it refuses for good; all others are kept
+   * @throws CodedError `forbidden` when it does not accept our credentials: nothing is dropped, a person is needed
    */
-  deliver(batch: readonly IndexedEntry[], signal: AbortSignal): Promise<void>;
+  deliver(batch: readonly IndexedEntry[], signal: AbortSignal): Promise<readonly RefusedEntry[]>;
+  /**
+   * Delivers signed checkpoints in the order of their numbers, each after the entries that it covers. Resolves on the same
+   * proof as `deliver`; one that comes again adds nothing.
+   */
+  anchor(checkpoints: readonly SignedCheckpoint[], signal: AbortSignal): Promise<void>;
   /** Lets go of handles and connections; safe to repeat. */
   close(): Promise<void>;
 }

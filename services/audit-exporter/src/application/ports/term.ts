@@ -1,4 +1,5 @@
 import type { LogStore } from './log-store.ts';
+import type { SealStore } from './seal-store.ts';
 
 /**
  * A term: one direct connection to the record, which may hold the exporters' lock. All work of a term runs on this very
@@ -6,6 +7,7 @@ import type { LogStore } from './log-store.ts';
  */
 export interface Term {
   readonly store: LogStore;
+  readonly seals: SealStore;
   /** Whether this exporter has the lock now; asks once. */
   lead(): Promise<boolean>;
   /** Resolves when the connection is gone, for whatever reason. */

@@ -6,6 +6,8 @@ import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { ModelProvider } from '../../application/ports/model-provider.ts';
 import type { ModelOffer } from '../../application/sessions/check-order.ts';
+import { readProviderFile } from './provider-file.ts';
+import type { ConfiguredProvider } from './provider-file.ts';
 import { createModelProviders } from './registry.ts';
 import { loadScripts } from './scripted/load-scripts.ts';
 import { scriptedModel } from './scripted/scripted-provider.ts';
@@ -14,6 +16,10 @@ export interface ModelSettings {
   readonly LEMNISCATE_MODEL?: string | undefined;
   readonly ANTHROPIC_API_KEY?: Secret | undefined;
   readonly ANTHROPIC_BASE_URL: string;
+  readonly OPENAI_API_KEY?: Secret | undefined;
+  readonly OPENAI_BASE_URL: string;
+  /** A file of providers; see `provider-file.ts`. */
+  readonly LEMNISCATE_PROVIDERS?: string | undefined;
 }
 
 /** The providers of this fleet and what they offer. */
@@ -30,8 +36,14 @@ const usualModel = 'claude-sonnet-4-6';
  * Builds every provider that has what it needs.
  * @throws CodedError `configuration_invalid` when no provider serves the default model
  */
-export async function createModels(settings: ModelSettings, clock: Clock): Promise<Models> {
+export async function createModels(
+  settings: ModelSettings,
+  clock: Clock,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Models> {
   const hasKey = settings.ANTHROPIC_API_KEY !== undefined;
+  const file = settings.LEMNISCATE_PROVIDERS;
+  const configured = file === undefined ? [] : await readProviderFile(file, environment);
   const agent = new Agent({ connect: { timeout: 10_000 }, keepAliveTimeout: 60_000 });
   const { names, providerOf } = createModelProviders({
     newId: randomUUID,
@@ -41,18 +53,26 @@ export async function createModels(settings: ModelSettings, clock: Clock): Promi
     scripts: await loadScripts(),
     anthropicBaseUrl: settings.ANTHROPIC_BASE_URL,
     ...(settings.ANTHROPIC_API_KEY === undefined ? {} : { anthropicApiKey: settings.ANTHROPIC_API_KEY }),
+    openAiBaseUrl: settings.OPENAI_BASE_URL,
+    ...(settings.OPENAI_API_KEY === undefined ? {} : { openAiApiKey: settings.OPENAI_API_KEY }),
+    configured,
   });
   const serves = (model: string): boolean => providerOf(model) !== undefined;
   const defaultModel = settings.LEMNISCATE_MODEL ?? (hasKey ? usualModel : scriptedModel);
   if (!serves(defaultModel))
     throw new CodedError(
       'configuration_invalid',
-      `LEMNISCATE_MODEL: no provider serves "${defaultModel}" (providers: ${names.join(', ')}). Name another model, or set ANTHROPIC_API_KEY for Claude models.`,
+      `LEMNISCATE_MODEL: no provider serves "${defaultModel}" (providers: ${names.join(', ')}). Name another model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name its provider in LEMNISCATE_PROVIDERS.`,
       { model: defaultModel, providers: names },
     );
   return {
-    offer: { serves, examples: hasKey ? [scriptedModel, usualModel] : [scriptedModel], defaultModel },
+    offer: { serves, examples: examplesOf(hasKey, configured), defaultModel },
     providerOf,
     close: () => agent.destroy(),
   };
+}
+
+function examplesOf(hasKey: boolean, configured: readonly ConfiguredProvider[]): string[] {
+  const named = configured.flatMap(({ models }) => models.filter((model) => !model.endsWith('*')));
+  return [scriptedModel, ...(hasKey ? [usualModel] : []), ...named];
 }

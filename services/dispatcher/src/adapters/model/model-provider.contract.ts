@@ -1,77 +1,133 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createUsageMeter } from '@lemniscate/shared/model/usage-meter.ts';
-import type { ModelProvider } from '../../application/ports/model-provider.ts';
-import { assembleStream, readMessage, readText } from './scripted/testing/read-message.ts';
+import type { UsageWire } from '@lemniscate/shared/model/usage-meter.ts';
+import { tokensOf } from '@lemniscate/shared/model/usage.ts';
+import type { ModelEndpoint, ModelProvider } from '../../application/ports/model-provider.ts';
+import { readText } from './scripted/testing/read-message.ts';
 
-/** What every model provider must do. `model` is one that the provider serves where the test runs. */
+type Json = Readonly<Record<string, unknown>>;
+
+/** What differs between the APIs: how something is asked, and where an answer says which model and fault it is. */
+interface EndpointCase {
+  readonly meter: UsageWire;
+  readonly request: Json;
+  /** What closes a whole stream. */
+  readonly last: RegExp;
+  errorOf(body: Json): unknown;
+}
+
+const messages = [{ role: 'user', content: 'Say something.' }];
+const errorType = (body: Json): unknown => (body['error'] as Json | undefined)?.['type'];
+const endpointCases: Readonly<Partial<Record<ModelEndpoint, EndpointCase>>> = {
+  'anthropic-messages': {
+    meter: 'anthropic-messages',
+    request: { max_tokens: 256, messages },
+    last: /^event: message_stop$/m,
+    errorOf: (body) => (body['type'] === 'error' ? errorType(body) : undefined),
+  },
+  'openai-responses': {
+    meter: 'openai-responses',
+    request: { input: messages, store: false },
+    last: /^event: response.completed$/m,
+    errorOf: errorType,
+  },
+  'openai-chat': {
+    meter: 'openai-chat',
+    request: { messages, stream_options: { include_usage: true } },
+    last: /^data: \[DONE\]$/m,
+    errorOf: errorType,
+  },
+};
+
+/**
+ * What every model provider must do, on each of its endpoints. `model` is one that the provider serves where the test
+ * runs.
+ */
 export function describeModelProvider(
   name: string,
   harness: () => { readonly provider: ModelProvider; readonly model: string },
 ): void {
-  const send = (body: Readonly<Record<string, unknown>>, signal = new AbortController().signal) => {
+  describe(`the provider ${name} keeps the contract`, () => {
+    for (const [endpoint, told] of Object.entries(endpointCases))
+      describe(endpoint, { concurrency: false }, () =>
+        describeEndpoint(endpoint as ModelEndpoint, told, harness),
+      );
+  });
+}
+
+function describeEndpoint(
+  endpoint: ModelEndpoint,
+  told: EndpointCase,
+  harness: () => { readonly provider: ModelProvider; readonly model: string },
+): void {
+  const send = async (more: Json, signal = new AbortController().signal) => {
     const { provider, model } = harness();
-    const messages = [{ role: 'user', content: 'Say something.' }];
-    return provider.send({ body: { model, max_tokens: 256, messages, ...body }, headers: {}, signal });
+    return provider.send({ endpoint, body: { model, ...told.request, ...more }, headers: {}, signal });
+  };
+  /** A test that a provider passes by not having the endpoint. */
+  const test = (title: string, run: () => Promise<void>): void =>
+    void it(title, async () => {
+      if (harness().provider.endpoints.has(endpoint)) await run();
+      else await assert.rejects(send({}), { code: 'provider_failed' });
+    });
+  const metered = (text: string, stream: boolean) => {
+    const meter = createUsageMeter(told.meter);
+    if (stream) meter.stream(text);
+    else meter.body(JSON.parse(text) as Json);
+    return meter.responses();
   };
 
-  describe(`the provider ${name} keeps the contract`, () => {
-    it('streams a whole message whose usage can be metered', async () => {
-      const response = await send({ stream: true });
-      assert.equal(response.status, 200);
-      assert.match(response.headers['content-type'] ?? '', /^text\/event-stream/);
-      const text = await readText(response);
-      const { message, events } = assembleStream(text);
-      assert.deepEqual([events[0], events.at(-1)], ['message_start', 'message_stop']);
-      assert.notEqual(message.stop_reason, null);
-      const meter = createUsageMeter('anthropic-messages');
-      meter.stream(text);
-      const [usage] = meter.responses();
-      assert.equal(usage?.complete, true);
-      assert.equal(usage.responseId, message.id);
-      assert.ok((usage.parts[0]?.tokens.outputTokens ?? 0) > 0);
-    });
+  test('streams a whole answer whose usage can be metered', async () => {
+    const response = await send({ stream: true });
+    assert.equal(response.status, 200);
+    assert.match(response.headers['content-type'] ?? '', /^text\/event-stream/);
+    const text = await readText(response);
+    assert.match(text, told.last);
+    const [usage] = metered(text, true);
+    assert.equal(usage?.complete, true);
+    assert.equal(usage.servedModel, harness().model);
+    assert.ok(tokensOf(usage).outputTokens > 0);
+  });
 
-    it('answers without a stream in one JSON body', async () => {
-      const response = await send({});
-      assert.match(response.headers['content-type'] ?? '', /^application\/json/);
-      const message = readMessage(await readText(response));
-      assert.equal(message.model, harness().model);
-      assert.ok(Number(message.usage['input_tokens']) > 0);
-    });
+  test('answers without a stream in one JSON body', async () => {
+    const response = await send({});
+    assert.match(response.headers['content-type'] ?? '', /^application\/json/);
+    const [usage] = metered(await readText(response), false);
+    assert.equal(usage?.servedModel, harness().model);
+    assert.ok(tokensOf(usage).inputTokens > 0);
+  });
 
-    it('gives every exchange its own message id', async () => {
-      const ids = await Promise.all(
-        [send({}), send({})].map(async (sent) => readMessage(await readText(await sent)).id),
-      );
-      assert.equal(new Set(ids).size, 2);
-    });
+  test('gives every exchange its own id', async () => {
+    const ids = await Promise.all(
+      [send({}), send({})].map(async (sent) => metered(await readText(await sent), false)[0]?.responseId),
+    );
+    assert.equal(new Set(ids).size, 2);
+  });
 
-    it('hands on a refusal with its status and in the API’s form', async () => {
-      const response = await send({ model: 'no-such-model' });
-      assert.equal(response.status, 404);
-      const body = JSON.parse(await readText(response)) as { type: string; error: { type: string } };
-      assert.deepEqual([body.type, body.error.type], ['error', 'not_found_error']);
-    });
+  test('hands on a refusal with its status and in the API’s form', async () => {
+    const response = await send({ model: 'no-such-model' });
+    assert.equal(response.status, 404);
+    assert.equal(told.errorOf(JSON.parse(await readText(response)) as Json), 'not_found_error');
+  });
 
-    it('sends nothing once it is aborted', async () => {
-      await assert.rejects(send({}, AbortSignal.abort()), { name: 'AbortError' });
-    });
+  test('sends nothing once it is aborted', async () => {
+    await assert.rejects(send({}, AbortSignal.abort()), { name: 'AbortError' });
+  });
 
-    it('ends the body when it is aborted on the way', async () => {
-      const control = new AbortController();
-      const response = await send({ stream: true }, control.signal);
-      const body = response.body[Symbol.asyncIterator]();
-      await body.next();
-      control.abort();
-      await assert.rejects(
-        async () => {
-          // What had arrived may still come; then the body must end by throwing.
-          while ((await body.next()).done !== true);
-          assert.fail('the body ended as if it were whole');
-        },
-        { name: 'AbortError' },
-      );
-    });
+  test('ends the body when it is aborted on the way', async () => {
+    const control = new AbortController();
+    const response = await send({ stream: true }, control.signal);
+    const body = response.body[Symbol.asyncIterator]();
+    await body.next();
+    control.abort();
+    await assert.rejects(
+      async () => {
+        // What had arrived may still come; then the body must end by throwing.
+        while ((await body.next()).done !== true);
+        assert.fail('the body ended as if it were whole');
+      },
+      { name: 'AbortError' },
+    );
   });
 }

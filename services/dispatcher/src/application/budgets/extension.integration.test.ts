@@ -183,6 +183,9 @@ test('a client’s tighter bounds count and looser ones do not', async () => {
 test('on the terminal a session that ran out of actions has one more exchange, and no other surface has', async () => {
   const planned = {
     provider: 'scripted',
+    prices: 'scripted',
+    endpoint: 'anthropic-messages',
+    fallbackFor: null,
     model: 'scripted-1',
     requestBytes: 10,
     maxTokens: 10,
@@ -194,7 +197,7 @@ test('on the terminal a session that ran out of actions has one more exchange, a
     ['api', false],
   ] as const) {
     const claim = await openTestSession(record, { surface, policy: policyOf({ maxActions: 1 }) });
-    const begin = () => beginExchange({ ...record, priceBook }, claim, planned);
+    const begin = () => beginExchange({ ...record, priceBook, gatewayId: 'test' }, claim, planned);
     await begin();
     await ask(claim, 'c1');
     assert.equal((await ask(claim, 'c2')).verdict, 'stop');

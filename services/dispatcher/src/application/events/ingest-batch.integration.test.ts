@@ -217,3 +217,21 @@ test('pages go both ways and name their ends', async () => {
   });
   await assert.rejects(logPage(record, 's_unknown', { after: 0 }, 3), { code: 'session_unknown' });
 });
+
+test('a number that no audit entry may hold becomes a notice and does not stop the journal', async () => {
+  const claim = await openTestSession(record);
+  const ended = { type: 'tool_call', callId: 'c', turn: 1, tool: 'run_command', state: 'done' };
+  const answer = await ingestBatch(record, claim, batch(1, { ...ended, durationMs: 1e308 }, text('on')));
+  assert.equal(answer.acknowledgedSeq, 2);
+  assert.deepEqual(
+    (await page(claim.sessionId)).map((event) => event.type),
+    ['notice', 'text'],
+  );
+});
+
+test('a page before the beginning says where to go on', async () => {
+  const claim = await openTestSession(record);
+  await ingestBatch(record, claim, batch(1, text('first')));
+  const before = await logPage(record, claim.sessionId, { before: 0 }, 10);
+  assert.deepEqual(before, { events: [], nextAfter: 0, nextBefore: null });
+});

@@ -35,7 +35,9 @@ export async function logPage(
   }
   const first = 'after' in range ? range.after + 1 : (events[0]?.position ?? 1);
   const end =
-    'after' in range ? (events.at(-1)?.position ?? page.last) : Math.min(range.before - 1, page.last);
+    'after' in range
+      ? (events.at(-1)?.position ?? page.last)
+      : Math.min(Math.max(range.before - 1, 0), page.last);
   const whole = fillHoles(events, first, end);
   const nextAfter = end < page.last ? end : null;
   return { events: whole, nextAfter, nextBefore: first > 1 ? first : null };

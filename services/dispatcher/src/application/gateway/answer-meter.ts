@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { createUsageMeter } from '@lemniscate/shared/model/usage-meter.ts';
+import type { UsageWire } from '@lemniscate/shared/model/usage-meter.ts';
 import type { ResponseUsage } from '@lemniscate/shared/model/usage.ts';
 
 /** Reads the usage out of an answer's bytes on their way past; never changes or holds them. */
@@ -12,13 +13,13 @@ export interface AnswerMeter {
 /** A JSON answer longer than this is relayed and not metered as whole. Bytes. */
 const maxJsonBytes = 32 * 1024 * 1024;
 
-/** A meter for an answer of the Anthropic Messages form. */
-export function createAnswerMeter(contentType: string): AnswerMeter {
-  return contentType.startsWith('text/event-stream') ? createStreamMeter() : createJsonMeter();
+/** A meter for an answer of a wire form. */
+export function createAnswerMeter(wire: UsageWire, contentType: string): AnswerMeter {
+  return contentType.startsWith('text/event-stream') ? createStreamMeter(wire) : createJsonMeter(wire);
 }
 
-function createStreamMeter(): AnswerMeter {
-  const meter = createUsageMeter('anthropic-messages');
+function createStreamMeter(wire: UsageWire): AnswerMeter {
+  const meter = createUsageMeter(wire);
   // Chunks are cut anywhere, also inside a character.
   const decoder = new StringDecoder('utf8');
   return {
@@ -31,7 +32,7 @@ function createStreamMeter(): AnswerMeter {
   };
 }
 
-function createJsonMeter(): AnswerMeter {
+function createJsonMeter(wire: UsageWire): AnswerMeter {
   const chunks: Uint8Array[] = [];
   let length = 0;
   return {
@@ -41,7 +42,7 @@ function createJsonMeter(): AnswerMeter {
       else chunks.length = 0;
     },
     end: () => {
-      const meter = createUsageMeter('anthropic-messages');
+      const meter = createUsageMeter(wire);
       const body = parse(Buffer.concat(chunks).toString('utf8'));
       if (body !== null) meter.body(body);
       return summarise(meter.responses());

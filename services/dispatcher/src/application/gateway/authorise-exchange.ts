@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { GatewayRules } from '@lemniscate/shared/model/gateway-rules.ts';
 import { staleAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { Transaction } from '../ports/transaction.ts';
@@ -7,8 +8,15 @@ import type { Transaction } from '../ports/transaction.ts';
 /** A model exchange whose caller is known: the server by its certificate, the attempt by its relay token. */
 export interface AuthorisedCaller {
   readonly claim: AttemptClaim;
-  /** The only model that the token is good for. */
+  /** The session's model. */
   readonly model: string;
+  /** What the session's policy, frozen at its start, says to the gateway. */
+  readonly rules: GatewayRules;
+}
+
+/** The models that the token is good for: the session's own and the small ones that its policy names. */
+export function modelsOf(caller: AuthorisedCaller): string[] {
+  return [...new Set([caller.model, ...(caller.rules.smallModels ?? [])])];
 }
 
 interface TokenRow extends Record<string, unknown> {
@@ -17,6 +25,7 @@ interface TokenRow extends Record<string, unknown> {
   readonly relay_token_hash: string;
   readonly live: boolean;
   readonly model: string;
+  readonly rules: GatewayRules | null;
 }
 
 /**
@@ -31,7 +40,7 @@ export async function authoriseExchange(
 ): Promise<AuthorisedCaller> {
   const hash = createHash('sha256').update(token).digest();
   const rows = await database.query<TokenRow>(
-    `SELECT a.session_id, a.attempt, a.relay_token_hash, s.model,
+    `SELECT a.session_id, a.attempt, a.relay_token_hash, s.model, s.policy -> 'gateway' AS rules,
        a.state = 'live' AND s.attempt = a.attempt AND s.state IN ('starting', 'running') AS live
      FROM attempts a JOIN sessions s ON s.id = a.session_id
      WHERE a.relay_token_hash = $1 AND a.server_id = $2`,
@@ -42,7 +51,7 @@ export async function authoriseExchange(
     throw new CodedError('unauthenticated', 'The relay token is not one of an attempt on this server.');
   const claim = { sessionId: row.session_id, attempt: row.attempt, serverId };
   if (!row.live) throw staleAttempt(claim);
-  return { claim, model: row.model };
+  return { claim, model: row.model, rules: row.rules ?? {} };
 }
 
 function isEqual(storedHex: string, hash: Buffer): boolean {

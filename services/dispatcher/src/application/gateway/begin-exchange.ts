@@ -10,7 +10,9 @@ import { exhaustedActions, exhaustedTime } from '../budgets/session-budget.ts';
 import type { ExhaustedBudget } from '../budgets/session-budget.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
-import type { Database } from '../ports/transaction.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { defaultAgent } from '../costs/append-cost.ts';
+import { drawSlices } from '../costs/budgets.ts';
 import { hasReached, readTotals, totalTokens } from './usage-totals.ts';
 import type { UsageTotals } from './usage-totals.ts';
 import { worstCaseCost } from './worst-case.ts';
@@ -20,6 +22,8 @@ export interface BeginDeps extends HoldDeps {
   readonly database: Database;
   readonly newId: NewId;
   readonly priceBook: PriceBook;
+  /** This process, so that another one can tell what it left open. */
+  readonly gatewayId: string;
 }
 
 /** Exchanges that one attempt may have open; a runtime needs one, a CLI a few. */
@@ -46,7 +50,9 @@ export async function beginExchange(
       readWaitedMs(tx, claim.sessionId),
     ]);
     const summary = await claimSummary(tx, locked);
-    const exhausted = exhaustedBudget({ ...locked, waited_ms: waited }, totals, reserved, summary);
+    const exhausted =
+      exhaustedBudget({ ...locked, waited_ms: waited }, totals, reserved, summary) ??
+      (await exhaustedOrganisation(tx, locked, reserved));
     if (exhausted !== null) {
       await tx.query('UPDATE sessions SET stop_reason = coalesce(stop_reason, $2) WHERE id = $1', [
         claim.sessionId,
@@ -60,9 +66,22 @@ export async function beginExchange(
         `Session ${claim.sessionId} has ${totals.open} model exchanges open; one has to end first.`,
       );
     await tx.query(
-      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book)
-       VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7)`,
-      [id, claim.sessionId, claim.attempt, planned.provider, planned.model, reserved, deps.priceBook.version],
+      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book, gateway, endpoint,
+         prices, fallback_for)
+       VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7, $8, $9, nullif($10, $4), $11)`,
+      [
+        id,
+        claim.sessionId,
+        claim.attempt,
+        planned.provider,
+        planned.model,
+        reserved,
+        deps.priceBook.version,
+        deps.gatewayId,
+        planned.endpoint,
+        planned.prices,
+        planned.fallbackFor,
+      ],
     );
     return null;
   });
@@ -71,6 +90,21 @@ export async function beginExchange(
     session: claim.sessionId,
     reason: outcome.reason,
   });
+}
+
+/** Budgets of the project and the agent, which many sessions share. */
+async function exhaustedOrganisation(
+  tx: Transaction,
+  session: LiveAttempt,
+  reserved: string | null,
+): Promise<ExhaustedBudget | null> {
+  const message = await drawSlices(tx, {
+    sessionId: session.id,
+    project: session.project_id,
+    agent: defaultAgent,
+    reserved,
+  });
+  return message === null ? null : { reason: 'budget_cost', message, extendable: false };
 }
 
 /** Budgets before a model exchange. What is not finally known counts with its worst case. */

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { checkAnthropicRequest } from '@lemniscate/shared/model/gateway-request.ts';
-import type { ModelProvider } from '../ports/model-provider.ts';
+import { isDeeperThan } from '../json-walk.ts';
+import type { ModelEndpoint, ModelProvider } from '../ports/model-provider.ts';
+import { modelsOf } from './authorise-exchange.ts';
 import type { AuthorisedCaller } from './authorise-exchange.ts';
-import type { CheckedExchange } from './relay-exchange.ts';
+import { gatewayEndpoints } from './endpoints.ts';
+import type { CheckedExchange, ExchangeTarget } from './exchange.ts';
 
 export interface CheckDeps {
   /** The provider that serves a model; undefined when none does. */
@@ -11,10 +13,13 @@ export interface CheckDeps {
 }
 
 // What the gateway itself needs of a request; everything else is the allow-list's.
-const neededSchema = z.looseObject({
-  model: z.string().min(1).max(200),
-  max_tokens: z.int().min(1).max(10_000_000),
-});
+const neededSchema = z.looseObject({ model: z.string().min(1).max(200) });
+
+/** No provider answers more in one exchange; a larger bound would only reserve what nobody has. */
+const mostTokens = 10_000_000;
+
+// Far beyond any tool's schema; without a bound JSON.stringify overflows the stack, which looked like a silent provider.
+const maxDepth = 128;
 
 /** Headers that reach the provider; the token of the relay is not among them. */
 const passedHeaders = ['anthropic-version', 'anthropic-beta', 'accept'] as const;
@@ -26,29 +31,29 @@ const passedHeaders = ['anthropic-version', 'anthropic-beta', 'accept'] as const
 export function checkExchange(
   deps: CheckDeps,
   caller: AuthorisedCaller,
+  endpoint: ModelEndpoint,
   bytes: Uint8Array,
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): CheckedExchange {
+  const rules = gatewayEndpoints[endpoint];
   const body = parseBody(bytes);
-  const beta = textOf(headers['anthropic-beta']);
-  const checked = checkAnthropicRequest(body, beta);
+  if (isDeeperThan(body, maxDepth))
+    throw new CodedError('request_invalid', `The request is nested in more than ${maxDepth} levels.`);
+  const checked = rules.check(body, textOf(headers['anthropic-beta']), caller.rules.allow ?? {});
   if (!checked.ok)
     throw new CodedError('request_refused_by_gateway', `${checked.field}: ${checked.reason}`, {
       field: checked.field,
     });
   const needed = neededSchema.safeParse(body);
   if (!needed.success) throw new CodedError('request_invalid', z.prettifyError(needed.error));
-  const { model, max_tokens: maxTokens } = needed.data;
-  if (model !== caller.model)
-    throw new CodedError('forbidden', `This session may use the model ${caller.model}, not ${model}.`);
-  const provider = deps.providerOf(model);
-  if (provider === undefined)
-    throw new CodedError('model_unknown', `No provider of this fleet serves the model ${model}.`);
+  const maxTokens = rules.maxTokens(body);
+  if (maxTokens > mostTokens)
+    throw new CodedError('request_invalid', `An answer has at most ${mostTokens} tokens, not ${maxTokens}.`);
   return {
     claim: caller.claim,
-    provider,
-    model,
-    body: needed.data,
+    endpoint,
+    targets: targetsOf(deps, caller, endpoint, needed.data.model),
+    body: rules.prepare(needed.data),
     headers: Object.fromEntries(
       passedHeaders.flatMap((name) => {
         const value = textOf(headers[name]);
@@ -58,6 +63,33 @@ export function checkExchange(
     requestBytes: bytes.byteLength,
     maxTokens,
   };
+}
+
+/** Where the request goes, and where it goes if that does not serve and the policy names another model. */
+function targetsOf(
+  deps: CheckDeps,
+  caller: AuthorisedCaller,
+  endpoint: ModelEndpoint,
+  model: string,
+): [ExchangeTarget, ...ExchangeTarget[]] {
+  const models = modelsOf(caller);
+  if (!models.includes(model))
+    throw new CodedError('forbidden', `This session may use the model ${models.join(' or ')}, not ${model}.`);
+  const first = targetOf(deps, endpoint, model);
+  const fallback = caller.rules.fallbackModels?.[model];
+  return fallback === undefined ? [first] : [first, targetOf(deps, endpoint, fallback)];
+}
+
+function targetOf(deps: CheckDeps, endpoint: ModelEndpoint, model: string): ExchangeTarget {
+  const provider = deps.providerOf(model);
+  if (provider === undefined)
+    throw new CodedError('model_unknown', `No provider of this fleet serves the model ${model}.`);
+  if (!provider.endpoints.has(endpoint))
+    throw new CodedError(
+      'model_unknown',
+      `The model ${model} is served over ${[...provider.endpoints].join(', ')}, not over ${endpoint}. Choose a runtime that speaks it.`,
+    );
+  return { provider, model };
 }
 
 function parseBody(bytes: Uint8Array): Readonly<Record<string, unknown>> {

@@ -16,8 +16,11 @@ import { chainEntries, openTestSession } from '../../testing/traffic/session.ts'
 import type { TestSessionOptions } from '../../testing/traffic/session.ts';
 import { logPage } from '../events/log-page.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
+import { modelEndpoints } from '../ports/model-provider.ts';
 import type { ModelProvider, ModelRequest } from '../ports/model-provider.ts';
 import { endSession } from '../sessions/end-session.ts';
+import { abortLostExchanges, sayAlive } from './gateway-alive.ts';
+import { createGates } from './gates.ts';
 import { createOpenExchanges } from './open-exchanges.ts';
 import { reapExchanges, settleAttempt } from './reap-exchanges.ts';
 
@@ -40,7 +43,7 @@ let status = 200;
 const aborted: unknown[] = [];
 const provider: ModelProvider = {
   name: 'scripted',
-  wire: 'anthropic-messages',
+  endpoints: new Set(modelEndpoints),
   send: async (asked) => {
     asked.signal.addEventListener('abort', () => aborted.push(asked.body['metadata']));
     const played = play(asked);
@@ -63,6 +66,8 @@ before(async () => {
     ...record,
     priceBook: readPinnedPriceBook(),
     open: createOpenExchanges(),
+    gates: createGates(record.clock),
+    gatewayId: 'gw_test',
     idleMs: 400,
     exchangeMs: 60_000,
     providerOf: (name) => (name === model ? provider : undefined),
@@ -84,7 +89,13 @@ async function openSession(
   return { claim: await openTestSession(record, { ...options, model, relayTokenHash }), token };
 }
 
-async function ask(token: string, more: object = {}, server: 'a' | 'b' = 'a'): Promise<IncomingMessage> {
+async function ask(
+  token: string,
+  more: object = {},
+  server: 'a' | 'b' = 'a',
+  path = '/model/anthropic/v1/messages?beta=true',
+  method = 'POST',
+): Promise<IncomingMessage> {
   const body = JSON.stringify({
     model,
     max_tokens: 1000,
@@ -95,13 +106,13 @@ async function ask(token: string, more: object = {}, server: 'a' | 'b' = 'a'): P
   const sent = request({
     host: '127.0.0.1',
     port: app.port,
-    path: '/model/anthropic/v1/messages?beta=true',
-    method: 'POST',
+    path,
+    method,
     headers: { 'content-type': 'application/json', 'x-api-key': token },
     agent: false,
     ...app.servers[server],
   });
-  sent.end(body);
+  sent.end(method === 'POST' ? body : undefined);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return response;
 }
@@ -411,4 +422,169 @@ test('an exchange of a session that was stopped meanwhile stands in the review c
   assert.equal(own.at(-1)?.type, 'chain.closed');
   const late = (await chainEntries(record, reviewChain('local'))).at(-1);
   assert.deepEqual([late?.type, late?.body['session']], ['model.exchanged', claim.sessionId]);
+});
+
+test('the OpenAI wires are relayed, counted and priced as their own', async () => {
+  const chunk = (data: object): string => `data: ${JSON.stringify({ id: 'chatcmpl-1', model, ...data })}\n\n`;
+  const usage = { prompt_tokens: 50, prompt_tokens_details: { cached_tokens: 40 }, completion_tokens: 5 };
+  let asked: unknown;
+  play = ({ body }) => {
+    asked = body;
+    return [chunk({ choices: [{ delta: {} }] }), chunk({ choices: [], usage }), 'data: [DONE]\n\n'];
+  };
+  const chat = await openSession();
+  const message = { messages: [{ role: 'user', content: 'hi' }], max_tokens: undefined };
+  const answered = await ask(chat.token, message, 'a', '/model/openai/v1/chat/completions');
+  assert.match(await textOf(answered), /\[DONE\]/);
+  assert.deepEqual((asked as { stream_options: unknown }).stream_options, { include_usage: true });
+  const [row] = await settledUsage(chat.claim);
+  assert.deepEqual([row?.input_tokens, row?.cache_read_tokens, row?.output_tokens], [10, 40, 5]);
+
+  const responses = await openSession();
+  const whole = { id: 'resp_1', model, status: 'completed', usage: { input_tokens: 9, output_tokens: 2 } };
+  play = ({ body }) => {
+    asked = body;
+    return [event({ type: 'response.completed', response: whole } as never)];
+  };
+  const request = { messages: undefined, max_tokens: undefined, input: 'hi' };
+  await textOf(await ask(responses.token, request, 'a', '/model/openai/v1/responses'));
+  assert.equal((asked as { store: unknown }).store, false);
+  assert.deepEqual(
+    (await settledUsage(responses.claim)).map((row) => [row.state, row.input_tokens, row.output_tokens]),
+    [['settled', 9, 2]],
+  );
+});
+
+test('faults over the OpenAI wires have its shape', async () => {
+  const { token } = await openSession();
+  const path = '/model/openai/v1/responses';
+  const tools = [{ type: 'web_search' }];
+  const more = { messages: undefined, max_tokens: undefined, input: 'hi' };
+  const refused = await ask(token, { ...more, tools }, 'a', path);
+  const body = JSON.parse(await textOf(refused)) as { error: Record<string, unknown> };
+  assert.deepEqual(
+    [refused.statusCode, body.error['type'], body.error['param']],
+    [400, 'invalid_request_error', 'tools.0.type'],
+  );
+  const spent = await openSession({ policy: { budgets: { maxCostUsd: '0.00000001' } } });
+  const usage = { input_tokens: 9, output_tokens: 2 };
+  const whole = { id: 'resp_spent', model, status: 'completed', usage };
+  play = () => [event({ type: 'response.completed', response: whole } as never)];
+  await textOf(await ask(spent.token, more, 'a', path));
+  await settledUsage(spent.claim);
+  const second = await ask(spent.token, more, 'a', path);
+  const exhausted = JSON.parse(await textOf(second)) as { error: Record<string, unknown> };
+  assert.deepEqual([second.statusCode, exhausted.error['type']], [402, 'insufficient_quota']);
+});
+
+test('counting tokens passes and is not billed', async () => {
+  const { claim, token } = await openSession();
+  play = () => ['{"input_tokens":12}'];
+  const path = '/model/anthropic/v1/messages/count_tokens';
+  const counted = await ask(token, { max_tokens: undefined, stream: undefined }, 'a', path);
+  assert.equal(await textOf(counted), '{"input_tokens":12}');
+  assert.deepEqual(await usageOf(claim), []);
+});
+
+test('models: a token is good for its session’s model and the small ones that the policy names', async () => {
+  const rules = { smallModels: ['small-1'] };
+  const { token } = await openSession({ policy: { gateway: rules } });
+  const plain = await openSession();
+  const before = deps.providerOf;
+  Object.assign(deps, { providerOf: () => provider });
+  try {
+    play = () => answer('msg_small');
+    assert.equal((await ask(token, { model: 'small-1' })).statusCode, 200);
+    assert.equal((await errorOf(await ask(plain.token, { model: 'small-1' }))).status, 403);
+    const list = await ask(token, {}, 'a', '/model/openai/v1/models', 'GET');
+    const { data } = JSON.parse(await textOf(list)) as { data: { id: string }[] };
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      [model, 'small-1'],
+    );
+  } finally {
+    Object.assign(deps, { providerOf: before });
+  }
+});
+
+test('a fallback answers only where the policy names one, under a row of its own, and is recorded', async () => {
+  const busy: ModelProvider = {
+    ...provider,
+    name: 'busy',
+    send: async () => ({
+      status: 529,
+      headers: { 'content-type': 'application/json' },
+      body: (async function* () {
+        yield Buffer.from('{"type":"error","error":{"type":"overloaded_error","message":"busy"}}');
+      })(),
+    }),
+  };
+  const before = deps.providerOf;
+  Object.assign(deps, { providerOf: (name: string) => (name === model ? busy : provider) });
+  try {
+    const plain = await openSession();
+    assert.equal((await errorOf(await ask(plain.token))).status, 529);
+    const { claim, token } = await openSession({
+      policy: { gateway: { fallbackModels: { [model]: 'other-1' } } },
+    });
+    let asked: unknown;
+    play = ({ body }) => {
+      asked = body['model'];
+      return answer('msg_fallback');
+    };
+    assert.equal((await ask(token)).statusCode, 200);
+    assert.equal(asked, 'other-1');
+    await settledUsage(claim);
+    const rows = await record.database.query(
+      'SELECT provider, model, fallback_for, state FROM usage WHERE session_id = $1 ORDER BY begun_at',
+      [claim.sessionId],
+    );
+    assert.deepEqual(rows, [
+      { provider: 'busy', model, fallback_for: null, state: 'settled' },
+      { provider: 'scripted', model: 'other-1', fallback_for: model, state: 'settled' },
+    ]);
+    const entry = (await chainEntries(record, sessionChain(claim.sessionId))).at(-1);
+    assert.equal(entry?.body['fallbackFor'], model);
+  } finally {
+    Object.assign(deps, { providerOf: before });
+  }
+});
+
+test('exchanges of a lost attempt are cut while they run', async () => {
+  const { claim, token } = await openSession();
+  play = async function* ({ signal }) {
+    yield start('msg_lost');
+    await once(signal, 'abort');
+    throw signal.reason;
+  };
+  const response = await ask(token);
+  await once(response, 'data');
+  assert.equal(await abortLostExchanges(deps), 0);
+  await record.database.query(`UPDATE attempts SET state = 'lost' WHERE session_id = $1`, [claim.sessionId]);
+  assert.equal(await abortLostExchanges(deps), 1);
+  await assert.rejects(textOf(response));
+  assert.equal((await settledUsage(claim))[0]?.state, 'cut');
+});
+
+test('what a dead dispatcher left open is settled within half a minute, what a living one relays is not', async () => {
+  const { claim } = await openSession();
+  await sayAlive({ ...deps, gatewayId: 'gw_alive' });
+  await record.database.query(
+    `INSERT INTO gateways (id, seen_at) VALUES ('gw_dead', now() - interval '25 seconds')`,
+  );
+  for (const gateway of ['gw_alive', 'gw_dead'])
+    await record.database.query(
+      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, begun_at, gateway)
+       VALUES ($1, $2, 1, 'scripted', $3, 'begun', 1, now() - interval '1 minute', $4)`,
+      [`use_of_${gateway}`, claim.sessionId, model, gateway],
+    );
+  assert.equal(await reapExchanges(deps), 1);
+  const rows = await record.database.query(
+    'SELECT gateway, state FROM usage WHERE session_id = $1 ORDER BY id',
+    [claim.sessionId],
+  );
+  assert.deepEqual(rows, [
+    { gateway: 'gw_alive', state: 'begun' },
+    { gateway: 'gw_dead', state: 'cut' },
+  ]);
 });

@@ -11,6 +11,8 @@ export interface ReapExchangesDeps extends SettleDeps {
 
 /** Longest that an exchange may be open; the relay itself ends it before. Minutes. */
 const maxMinutes = 31;
+/** A gateway that has not been heard of for so long is dead; it says something every few seconds. Seconds. */
+const silentSeconds = 20;
 /** What a dead attempt left open is given so long to be settled by the process that relays it. Seconds. */
 const deadSeconds = 15;
 const atOnce = 100;
@@ -21,7 +23,9 @@ interface OpenRow extends Record<string, unknown> {
   readonly attempt: number;
   readonly server_id: string;
   readonly provider: string;
+  readonly prices: string | null;
   readonly model: string;
+  readonly fallback_for: string | null;
   readonly begun_at: string;
 }
 
@@ -32,12 +36,15 @@ interface OpenRow extends Record<string, unknown> {
  */
 export async function reapExchanges(deps: ReapExchangesDeps): Promise<number> {
   const rows = await deps.database.query<OpenRow>(
-    `SELECT u.id, u.session_id, u.attempt, a.server_id, u.provider, u.model, u.begun_at
+    `SELECT u.id, u.session_id, u.attempt, a.server_id, u.provider, u.prices, u.model, u.fallback_for, u.begun_at
      FROM usage u JOIN attempts a ON a.session_id = u.session_id AND a.attempt = u.attempt
+     LEFT JOIN gateways g ON g.id = u.gateway
      WHERE u.state = 'begun' AND (u.begun_at < now() - make_interval(mins => $1)
+       OR (u.gateway IS NOT NULL AND u.begun_at < now() - make_interval(secs => $4)
+         AND coalesce(g.seen_at, '-infinity') < now() - make_interval(secs => $4))
        OR (a.state <> 'live' AND coalesce(a.ended_at, u.begun_at) < now() - make_interval(secs => $2)))
      ORDER BY u.begun_at LIMIT $3`,
-    [maxMinutes, deadSeconds, atOnce],
+    [maxMinutes, deadSeconds, atOnce, silentSeconds],
   );
   return cutAll(deps, rows);
 }
@@ -49,7 +56,7 @@ const settleMs = 3_000;
 export async function settleAttempt(deps: ReapExchangesDeps, claim: AttemptClaim): Promise<void> {
   await deps.open.settled(claim, settleMs);
   const rows = await deps.database.query<OpenRow>(
-    `SELECT id, session_id, attempt, $3::text AS server_id, provider, model, begun_at
+    `SELECT id, session_id, attempt, $3::text AS server_id, provider, prices, model, fallback_for, begun_at
      FROM usage WHERE session_id = $1 AND attempt = $2 AND state = 'begun'`,
     [claim.sessionId, claim.attempt, claim.serverId],
   );
@@ -64,6 +71,8 @@ async function cutAll(deps: ReapExchangesDeps, rows: readonly OpenRow[]): Promis
       usageId: row.id,
       claim,
       provider: row.provider,
+      prices: row.prices ?? row.provider,
+      fallbackFor: row.fallback_for,
       model: row.model,
       at: Date.parse(row.begun_at),
       responses: [],

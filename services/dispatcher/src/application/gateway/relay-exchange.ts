@@ -1,48 +1,23 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
-import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { AttemptClaim } from '../events/live-attempt.ts';
-import type { Log } from '../ports/log.ts';
-import type { ModelProvider, ModelResponse } from '../ports/model-provider.ts';
-import { createAnswerMeter } from './answer-meter.ts';
-import type { AnswerMeter } from './answer-meter.ts';
+import { askProvider } from './ask-provider.ts';
+import type { AskDeps, Outcome } from './ask-provider.ts';
 import { beginExchange } from './begin-exchange.ts';
 import type { BeginDeps } from './begin-exchange.ts';
+import { gatewayEndpoints } from './endpoints.ts';
+import type { AnswerSink, CheckedExchange, ExchangeTarget } from './exchange.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
 import { settleExchange } from './settle-exchange.ts';
 import type { SettleDeps } from './settle-exchange.ts';
 
-export interface RelayDeps extends BeginDeps, SettleDeps {
+export interface RelayDeps extends BeginDeps, SettleDeps, AskDeps {
   readonly clock: Clock;
   readonly open: OpenExchanges;
-  readonly log: Log;
-  /** Longest silence of a provider while it answers, and longest exchange. Milliseconds. */
-  readonly idleMs: number;
-  readonly exchangeMs: number;
-}
-
-/** Where the answer goes. `write` waits while the receiver is slow. */
-export interface AnswerSink {
-  begin(status: number, headers: Readonly<Record<string, string>>): void;
-  write(bytes: Uint8Array): Promise<void>;
-  end(): void;
-  /** The answer broke: the receiver must see that it is not whole. */
-  cut(): void;
-}
-
-/** A request that has passed every check of the gateway. */
-export interface CheckedExchange {
-  readonly claim: AttemptClaim;
-  readonly provider: ModelProvider;
-  readonly model: string;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly requestBytes: number;
-  readonly maxTokens: number;
 }
 
 /**
  * Relays one exchange byte for byte. The usage row is there before the provider is asked and settled on every kind of
- * end: a whole answer, a refusal, a client that left, a provider that broke or fell silent.
+ * end: a whole answer, a refusal, a client that left, a provider that broke or fell silent. A fallback model is asked
+ * under a row of its own, which names the model that did not serve.
  * @param gone aborts when the client has left
  * @throws CodedError from before the first byte of an answer; afterwards the sink is cut instead
  */
@@ -52,26 +27,69 @@ export async function relayExchange(
   sink: AnswerSink,
   gone: AbortSignal,
 ): Promise<void> {
+  const [asked] = exchange.targets;
+  for (const target of exchange.targets) {
+    const replaceable = target !== exchange.targets.at(-1);
+    const leave = await deps
+      .gates(target.provider)
+      .enter(exchange.claim.sessionId, expectedTokens(exchange), gone);
+    try {
+      const fallbackFor = target === asked ? null : asked.model;
+      const answered = isBilled(exchange)
+        ? await relayBilled(deps, exchange, target, sink, gone, { replaceable, fallbackFor })
+        : await askProvider(deps, exchange, target, sink, gone, createOutcome(), replaceable);
+      if (answered) return;
+    } finally {
+      leave();
+    }
+    deps.log.warn(
+      { session: exchange.claim.sessionId, model: target.model },
+      'a provider does not serve; the policy names another model',
+    );
+  }
+}
+
+const isBilled = (exchange: CheckedExchange): boolean => gatewayEndpoints[exchange.endpoint].meter !== null;
+const createOutcome = (): Outcome => ({ meter: null, refused: false });
+
+/** What a rate limit is asked for: a token is about four bytes, and most answers are short. */
+function expectedTokens(exchange: CheckedExchange): number {
+  return Math.ceil(exchange.requestBytes / 4) + Math.min(exchange.maxTokens, 4_096);
+}
+
+async function relayBilled(
+  deps: RelayDeps,
+  exchange: CheckedExchange,
+  target: ExchangeTarget,
+  sink: AnswerSink,
+  gone: AbortSignal,
+  how: { readonly replaceable: boolean; readonly fallbackFor: string | null },
+): Promise<boolean> {
   const at = deps.clock.now().getTime();
+  const facts = {
+    provider: target.provider.name,
+    prices: target.provider.prices ?? target.provider.name,
+    model: target.model,
+    at,
+    fallbackFor: how.fallbackFor,
+  };
   const usageId = await beginExchange(deps, exchange.claim, {
-    provider: exchange.provider.name,
-    model: exchange.model,
+    ...facts,
+    endpoint: exchange.endpoint,
     requestBytes: exchange.requestBytes,
     maxTokens: exchange.maxTokens,
-    at,
   });
-  const closeExchange = deps.open.open(usageId, exchange.claim);
-  const outcome: Outcome = { meter: null, refused: false };
+  const open = deps.open.open(usageId, exchange.claim);
+  const outcome = createOutcome();
   try {
-    await askAndRelay(deps, exchange, sink, gone, outcome);
+    const ended = AbortSignal.any([gone, open.signal]);
+    return await askProvider(deps, exchange, target, sink, ended, outcome, how.replaceable);
   } finally {
     const metered = outcome.meter?.end() ?? { responses: [], complete: false };
     await settleExchange(deps, {
+      ...facts,
       usageId,
       claim: exchange.claim,
-      provider: exchange.provider.name,
-      model: exchange.model,
-      at,
       responses: metered.responses,
       // A refusal is whole and costs nothing.
       complete: metered.complete || outcome.refused,
@@ -80,94 +98,6 @@ export async function relayExchange(
         // The row stays `begun` with its reservation; the reaper settles it.
         deps.log.error({ err: error, usage: usageId }, 'an exchange could not be settled');
       })
-      .finally(closeExchange);
+      .finally(open.close);
   }
-}
-
-interface Outcome {
-  meter: AnswerMeter | null;
-  refused: boolean;
-}
-
-async function askAndRelay(
-  deps: RelayDeps,
-  exchange: CheckedExchange,
-  sink: AnswerSink,
-  gone: AbortSignal,
-  outcome: Outcome,
-): Promise<void> {
-  const silence = createSilenceWatch(deps.idleMs);
-  const signal = AbortSignal.any([gone, silence.signal, AbortSignal.timeout(deps.exchangeMs)]);
-  let begun = false;
-  try {
-    const response = await exchange.provider.send({
-      body: exchange.body,
-      headers: exchange.headers,
-      signal,
-    });
-    outcome.refused = response.status >= 400;
-    if (!outcome.refused) outcome.meter = createAnswerMeter(response.headers['content-type'] ?? '');
-    sink.begin(response.status, response.headers);
-    begun = true;
-    await pump(response, sink, outcome.meter, silence);
-    sink.end();
-  } catch (error) {
-    if (begun) {
-      deps.log.warn({ error: String(error), model: exchange.model }, 'a model answer broke off');
-      return sink.cut();
-    }
-    throw toCoded(error, exchange, silence.signal.aborted);
-  } finally {
-    silence.stop();
-  }
-}
-
-async function pump(
-  response: ModelResponse,
-  sink: AnswerSink,
-  meter: AnswerMeter | null,
-  silence: SilenceWatch,
-): Promise<void> {
-  for await (const bytes of response.body) {
-    meter?.push(bytes);
-    // A slow receiver is not the provider's silence.
-    silence.pause();
-    await sink.write(bytes);
-    silence.heard();
-  }
-}
-
-function toCoded(error: unknown, exchange: CheckedExchange, silent: boolean): CodedError {
-  if (isCodedError(error)) return error;
-  return silent
-    ? new CodedError(
-        'provider_timeout',
-        `Provider ${exchange.provider.name} did not answer in time.`,
-        {},
-        error,
-      )
-    : new CodedError('provider_failed', `Provider ${exchange.provider.name} did not answer.`, {}, error);
-}
-
-interface SilenceWatch {
-  readonly signal: AbortSignal;
-  heard(): void;
-  pause(): void;
-  stop(): void;
-}
-
-/** Aborts when nothing was heard for the time. */
-function createSilenceWatch(ms: number): SilenceWatch {
-  const controller = new AbortController();
-  const fire = (): void => controller.abort(new Error(`the provider was silent for ${ms} ms`));
-  let timer = setTimeout(fire, ms);
-  return {
-    signal: controller.signal,
-    heard: () => {
-      clearTimeout(timer);
-      timer = setTimeout(fire, ms);
-    },
-    pause: () => clearTimeout(timer),
-    stop: () => clearTimeout(timer),
-  };
 }

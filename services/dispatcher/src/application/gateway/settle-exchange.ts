@@ -1,6 +1,6 @@
 import { reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
-import { costOfCall } from '@lemniscate/shared/model/cost.ts';
+import { costOfCall, costPartsOfCall } from '@lemniscate/shared/model/cost.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import { addTokens, tokensOf } from '@lemniscate/shared/model/usage.ts';
 import type { ResponseUsage, TokenBuckets } from '@lemniscate/shared/model/usage.ts';
@@ -11,6 +11,7 @@ import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { lockSession } from '../sessions/session-row.ts';
+import { appendUsageCost } from '../costs/append-cost.ts';
 import { readTotals, usageEvent } from './usage-totals.ts';
 
 export interface SettleDeps {
@@ -26,7 +27,10 @@ export interface EndedExchange {
   readonly usageId: string;
   readonly claim: AttemptClaim;
   readonly provider: string;
+  /** Whose prices hold, by their name in the price book. */
+  readonly prices: string;
   readonly model: string;
+  readonly fallbackFor: string | null;
   /** When it began, in milliseconds of the epoch: prices are dated. */
   readonly at: number;
   readonly responses: readonly ResponseUsage[];
@@ -51,13 +55,22 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
   // A response that is on record already was billed once: this row says so and counts nothing.
   const responses = known === null ? ended.responses : [];
   const tokens = addTokens(...responses.map(tokensOf));
-  const cost = costOfCall(
-    responses,
-    { provider: ended.provider, model: ended.model, at: ended.at, batch: false },
-    deps.priceBook,
-  );
+  const call = { provider: ended.prices, model: ended.model, at: ended.at, batch: false };
+  const cost = costOfCall(responses, call, deps.priceBook);
   const costUsd = cost === null ? null : cost.toFixed();
-  if (!(await writeUsage(tx, ended, responses[0], tokens, costUsd))) return false;
+  const before = await writeUsage(tx, ended, responses[0], tokens, costUsd);
+  if (before === null) return false;
+  await appendUsageCost(tx, session, {
+    usageId: ended.usageId,
+    provider: ended.provider,
+    model: ended.model,
+    at: ended.at,
+    priceBook: deps.priceBook.version,
+    complete: ended.complete,
+    tokens,
+    costs: cost === null ? null : costPartsOfCall(responses, call, deps.priceBook),
+    wasCut: before === 'cut',
+  });
   const totals = await readTotals(tx, claim.sessionId);
   const closed = sessionHasEnded(session.state);
   if (!closed)
@@ -80,6 +93,7 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
         cacheWriteTokens: tokens.cacheWriteTokens,
         costUsd,
         complete: ended.complete,
+        ...(ended.fallbackFor === null ? {} : { fallbackFor: ended.fallbackFor }),
         ...(known === null ? {} : { sameResponseAs: known }),
       },
     },
@@ -98,18 +112,20 @@ async function findSameResponse(tx: Transaction, ended: EndedExchange): Promise<
   return row?.id ?? null;
 }
 
+/** @returns the state before, or null when somebody else has settled it */
 async function writeUsage(
   tx: Transaction,
   ended: EndedExchange,
   response: ResponseUsage | undefined,
   tokens: TokenBuckets,
   costUsd: string | null,
-): Promise<boolean> {
-  const rows = await tx.query(
-    `UPDATE usage SET state = $2, complete = $3, input_tokens = $4, output_tokens = $5, cache_read_tokens = $6,
+): Promise<'begun' | 'cut' | null> {
+  const [row] = await tx.query<{ before: 'begun' | 'cut' }>(
+    `UPDATE usage u SET state = $2, complete = $3, input_tokens = $4, output_tokens = $5, cache_read_tokens = $6,
        cache_write_tokens = $7, cache_write_1h_tokens = $8, cost_usd = $9, served_tier = $10, response_id = $11,
        settled_at = now()
-     WHERE id = $1 AND (state = 'begun' OR (state = 'cut' AND $3)) RETURNING 1`,
+     FROM (SELECT id, state AS before FROM usage WHERE id = $1 FOR UPDATE) old
+     WHERE u.id = old.id AND (before = 'begun' OR (before = 'cut' AND $3)) RETURNING before`,
     [
       ended.usageId,
       ended.complete ? 'settled' : 'cut',
@@ -124,5 +140,5 @@ async function writeUsage(
       response?.responseId ?? null,
     ],
   );
-  return rows.length > 0;
+  return row?.before ?? null;
 }

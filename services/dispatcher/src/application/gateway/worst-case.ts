@@ -6,10 +6,15 @@ import { noTokens } from '@lemniscate/shared/model/usage.ts';
 /** What is known of an exchange before it begins. */
 export interface PlannedExchange {
   readonly provider: string;
+  /** Whose prices hold, by their name in the price book. */
+  readonly prices: string;
   readonly model: string;
+  readonly endpoint: string;
+  /** The asked model, where another one is asked instead. */
+  readonly fallbackFor: string | null;
   /** Length of the request. A token is at least one byte, so it bounds the prompt. */
   readonly requestBytes: number;
-  /** `max_tokens` of the request. */
+  /** Most tokens of the answer. */
   readonly maxTokens: number;
   /** Milliseconds of the epoch. */
   readonly at: number;
@@ -35,7 +40,7 @@ export function worstCaseCost(planned: PlannedExchange, book: PriceBook): string
       webSearches: 0,
       complete: true,
     },
-    { provider: planned.provider, model: planned.model, at: planned.at, batch: false },
+    { provider: planned.prices, model: planned.model, at: planned.at, batch: false },
     book,
   );
   return cost === null ? null : new Decimal(cost).toFixed();

@@ -6,6 +6,7 @@ import type { PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { isToolName, toolCatalogue } from '@lemniscate/shared/tools/catalogue.ts';
+import { isDeeperThan, someText } from '../json-walk.ts';
 
 /** A tool call as it is proposed, its arguments checked strictly once more. */
 export interface Proposal {
@@ -32,13 +33,16 @@ const maxDepth = 32;
  * @throws CodedError `request_invalid`, `digest_mismatch`
  */
 export function readProposal(body: unknown): Proposal {
-  if (depthOf(body, maxDepth) > maxDepth) throw invalid('the arguments are nested too deeply');
+  if (isDeeperThan(body, maxDepth)) throw invalid('the arguments are nested too deeply');
   const parsed = permitRequestSchema.safeParse(body);
   if (!parsed.success) throw invalid(z.prettifyError(parsed.error));
   const request = parsed.data;
   if (!printable.test(request.callId)) throw invalid('the id of the call must be printable ASCII');
   if (request.turn > maxTurn) throw invalid(`turn ${request.turn} is beyond ${maxTurn}`);
   checkArguments(request);
+  // They have no canonical form, so nothing could be approved by digest.
+  if (someText(request.arguments, (text) => !text.isWellFormed()))
+    throw invalid('its arguments hold half a surrogate pair');
   const digest = argumentsDigest(request.arguments);
   if (digest !== request.argumentsDigest)
     throw new CodedError(
@@ -71,13 +75,6 @@ function titleOf({ tool, arguments: args }: PermitRequest): string {
   const subject = args['command'] ?? args['pattern'] ?? args['path'];
   const text = typeof subject === 'string' ? subject : '';
   return makeVisibleLine(tool === 'run_command' ? text : `${tool} ${text}`.trim()).slice(0, 4096);
-}
-
-function depthOf(value: unknown, limit: number): number {
-  if (value === null || typeof value !== 'object' || limit < 0) return 0;
-  let deepest = 0;
-  for (const member of Object.values(value)) deepest = Math.max(deepest, depthOf(member, limit - 1));
-  return deepest + 1;
 }
 
 function invalid(why: string): CodedError {

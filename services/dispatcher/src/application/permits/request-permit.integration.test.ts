@@ -235,3 +235,9 @@ test('a decision on an ended session is refused', async () => {
   });
   await assert.rejects(late, { code: 'session_ended' });
 });
+
+test('arguments without a canonical form are the caller’s fault', async () => {
+  const claim = await openTestSession(record, { policy: free });
+  const torn = { callId: 'torn', turn: 1, tool: 'read_file', arguments: { path: 'a\ud800' }, waitMs: 0 };
+  await assert.rejects(ask(claim, { ...torn, argumentsDigest: '0'.repeat(64) }), { code: 'request_invalid' });
+});

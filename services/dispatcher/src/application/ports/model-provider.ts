@@ -1,6 +1,19 @@
+/**
+ * What can be asked of a provider, by the API that the question belongs to. `anthropic-count` only counts a prompt's
+ * tokens and is not billed.
+ */
+export const modelEndpoints = [
+  'anthropic-messages',
+  'anthropic-count',
+  'openai-responses',
+  'openai-chat',
+] as const;
+export type ModelEndpoint = (typeof modelEndpoints)[number];
+
 /** One exchange as the gateway passes it on: the allow-listed body and headers, never a sandbox' own token. */
 export interface ModelRequest {
-  /** The parsed JSON body of `POST /v1/messages`. */
+  readonly endpoint: ModelEndpoint;
+  /** The parsed JSON body, in the form of the endpoint. */
   readonly body: Readonly<Record<string, unknown>>;
   /** Lower-case names; the provider adds its own key and drops what it does not know. */
   readonly headers: Readonly<Record<string, string>>;
@@ -17,12 +30,23 @@ export interface ModelResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
+/** How much a provider lets through at the same time. Absent: as much as is asked. */
+export interface ProviderLimits {
+  /** Exchanges that are open at the same time. */
+  readonly concurrency?: number | undefined;
+  /** Tokens a minute, prompt and answer together. */
+  readonly tokensPerMinute?: number | undefined;
+}
+
 /** A place that runs models. One file a provider, one registry line, one contract suite. */
 export interface ModelProvider {
-  /** Name in usage rows and price book, for example `anthropic`. */
+  /** Name in usage rows, for example `anthropic`. */
   readonly name: string;
-  /** The form of requests and answers. */
-  readonly wire: 'anthropic-messages';
+  /** Whose prices hold, by their name in the price book; absent: the provider's own. */
+  readonly prices?: string;
+  /** What it answers; requests and answers have the endpoint's own form. */
+  readonly endpoints: ReadonlySet<ModelEndpoint>;
+  readonly limits?: ProviderLimits;
   /**
    * Sends one request. Retries happen only before the first byte of an answer.
    * @throws CodedError `provider_timeout` or `provider_failed` when no answer began

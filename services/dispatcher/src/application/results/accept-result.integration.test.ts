@@ -188,3 +188,20 @@ test('accepting needs a person, the digest and every flagged file; it is done on
   assert.equal(entry.body['sessionChainDigest'], head?.digest);
   assert.equal(entry.body['sessionChainClosed'], true);
 });
+
+test('half a surrogate pair in the closing words or in a path does not keep a session from its end', async () => {
+  const claim = await openTestSession(record);
+  const whole = resultOf();
+  const torn = resultOf(patch, {
+    message: 'cut in an emoji \ud83d',
+    diff: whole.diff && {
+      ...whole.diff,
+      files: whole.diff.files.map((file) => ({ ...file, path: 'a\ud800\0.json' })),
+    },
+  });
+  await acceptResult(deps, claim, torn);
+  assert.deepEqual(await acceptResult(deps, claim, torn), { accepted: true });
+  assert.equal((await stateOf(claim.sessionId))?.state, 'completed');
+  const { diff } = await openDiff(record, claim.sessionId);
+  assert.equal(diff.summary.files[0]?.path, 'a\ufffd\u2400.json');
+});

@@ -9,7 +9,7 @@ import { sessionResultSchema } from '@lemniscate/shared/protocol/session-result.
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
-import { harmless, harmlessText } from '../events/harmless.ts';
+import { harmless } from '../events/harmless.ts';
 import { lockLiveAttempt, staleAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -74,7 +74,8 @@ export async function acceptResult(
   const parsed = sessionResultSchema.safeParse(body);
   if (!parsed.success)
     throw new CodedError('request_invalid', `The result cannot be read: ${z.prettifyError(parsed.error)}`);
-  const result = parsed.data;
+  // Before the digest is taken: half a surrogate pair has no canonical form.
+  const result = harmless(parsed.data);
   if (dispatcherReasons.includes(result.reason))
     throw new CodedError('request_invalid', `A server cannot end a session for the reason ${result.reason}.`);
   const digest = createHash('sha256')
@@ -126,7 +127,7 @@ async function writeResult(
   await endSession(deps, tx, {
     sessionId: claim.sessionId,
     reason,
-    message: harmlessText(result.message),
+    message: result.message,
     subject: serviceUri('agent-server', claim.serverId),
     timingsMs: result.timingsMs,
   });
@@ -169,7 +170,7 @@ async function writeDiff(
       'INSERT INTO diffs (session_id, summary, patch, object_sha256, state) VALUES ($1, $2, $3, $4, $5)',
       [
         claim.sessionId,
-        JSON.stringify(harmless(summary)),
+        JSON.stringify(summary),
         offered ? diff.patch : null,
         offered ? diff.objectSha256 : null,
         state,

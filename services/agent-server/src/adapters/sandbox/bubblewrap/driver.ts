@@ -10,6 +10,7 @@ import { listSandboxFolders, sandboxFolder } from '../folders.ts';
 import { checkName } from '../sandbox-id.ts';
 import { bootSandbox } from './boot.ts';
 import { loadMark, removeRemains } from './leftover.ts';
+import { killOrphanedLaunches } from './orphans.ts';
 import { runInThrowaway } from './throwaway.ts';
 import { prepareWorkplace } from './workplace.ts';
 import type { Workplace } from './workplace.ts';
@@ -84,6 +85,7 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
     },
     async recover() {
       const place = await workplace();
+      killOrphanedLaunches(place.seccompFile);
       const ids = (await existing(place)).filter((id) => !live.has(id));
       for (const id of ids) {
         const folder = sandboxFolder(place.sandboxes, id);

@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Cgroup } from '../kernel/cgroup.ts';
+import { killLaunch } from './orphans.ts';
 import { createTail } from '../tail.ts';
 import type { UserNamespaces } from './user-namespaces.ts';
 
@@ -74,7 +75,7 @@ export async function launch(options: Launch): Promise<Launched> {
     if (child.stdin === null || child.stdout === null) throw new Error('no standard input or output');
     return { child, stdin: child.stdin, stdout: child.stdout, initPid, exited, stderr: tail.text };
   } catch (error) {
-    child.kill('SIGKILL');
+    if (child.pid !== undefined) killLaunch(child.pid);
     const reason = error instanceof Error ? error.message : String(error);
     throw new CodedError('sandbox_start_failed', `${options.name} did not start: ${reason}.`, {}, error);
   }

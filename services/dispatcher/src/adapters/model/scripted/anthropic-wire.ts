@@ -2,12 +2,8 @@ import type { ModelResponse } from '../../../application/ports/model-provider.ts
 import type { Reply } from './reply.ts';
 import { tokensOf } from './token-count.ts';
 import type { PromptTokens } from './token-count.ts';
-
-// Deltas as small as those of a real model, so that readers meet split words and split JSON.
-const textDeltaLength = 24;
-const jsonDeltaLength = 18;
-
-type Json = Readonly<Record<string, unknown>>;
+import { answerOf, jsonDeltaLength, pieces, textDeltaLength } from './wire-parts.ts';
+import type { Json, ScriptedExchange } from './wire-parts.ts';
 
 function contentOf(reply: Reply, exchangeId: string): Json[] {
   const text = reply.text === '' ? [] : [{ type: 'text', text: reply.text }];
@@ -29,14 +25,6 @@ function usageOf(prompt: PromptTokens, outputTokens: number): Json {
     output_tokens: outputTokens,
     service_tier: 'standard',
   };
-}
-
-function pieces(text: string, length: number): string[] {
-  const characters = Array.from(text);
-  const count = Math.ceil(characters.length / length);
-  return Array.from({ length: count }, (_, index) =>
-    characters.slice(index * length, (index + 1) * length).join(''),
-  );
 }
 
 function* blockEvents(block: Json, index: number): Generator<Json> {
@@ -71,29 +59,12 @@ function* messageEvents(message: Json, content: readonly Json[], usage: Json): G
   yield { type: 'message_stop' };
 }
 
-async function* encode(chunks: Iterable<string>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for (const chunk of chunks) {
-    signal.throwIfAborted();
-    yield encoder.encode(chunk);
-  }
-}
-
 function* serverSentEvents(events: Iterable<Json>): Generator<string> {
   for (const event of events) yield `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 /** A reply in the form of the Anthropic Messages API: one JSON body, or server-sent events when `stream` is set. */
-export function answerInWireForm(
-  reply: Reply,
-  exchange: {
-    readonly id: string;
-    readonly model: string;
-    readonly stream: boolean;
-    readonly prompt: PromptTokens;
-    readonly signal: AbortSignal;
-  },
-): ModelResponse {
+export function answerAsMessage(reply: Reply, exchange: ScriptedExchange): ModelResponse {
   const content = contentOf(reply, exchange.id);
   const usage = usageOf(exchange.prompt, tokensOf(content));
   const message: Json = {
@@ -109,23 +80,5 @@ export function answerInWireForm(
   const chunks = exchange.stream
     ? serverSentEvents(messageEvents(message, content, usage))
     : [JSON.stringify(message)];
-  return {
-    status: 200,
-    headers: {
-      'content-type': exchange.stream ? 'text/event-stream; charset=utf-8' : 'application/json',
-      'request-id': `req_${exchange.id}`,
-    },
-    body: encode(chunks, exchange.signal),
-  };
-}
-
-/** A refusal in the API's own error form. */
-export function answerError(
-  status: number,
-  type: string,
-  message: string,
-  signal: AbortSignal,
-): ModelResponse {
-  const body = JSON.stringify({ type: 'error', error: { type, message } });
-  return { status, headers: { 'content-type': 'application/json' }, body: encode([body], signal) };
+  return answerOf(chunks, exchange);
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Agent } from 'undici';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { secret } from '@lemniscate/shared/config/secret.ts';
+import type { ModelEndpoint } from '../../../application/ports/model-provider.ts';
 import { describeModelProvider } from '../model-provider.contract.ts';
 import { createModelProviders } from '../registry.ts';
 import { loadScripts } from './load-scripts.ts';
@@ -18,6 +19,7 @@ const provider = createScriptedProvider({ newId: () => `n${(count += 1)}`, scrip
 const ask = async (body: Readonly<Record<string, unknown>>) =>
   readText(
     await provider.send({
+      endpoint: 'anthropic-messages',
       body: { model: scriptedModel, max_tokens: 100, ...body },
       headers: {},
       signal: new AbortController().signal,
@@ -102,6 +104,8 @@ test('the registry offers the providers that have what they need', () => {
     agent: new Agent(),
     scripts,
     anthropicBaseUrl: 'https://api.anthropic.com',
+    openAiBaseUrl: 'https://api.openai.com',
+    configured: [],
   };
   const without = createModelProviders(deps);
   assert.deepEqual(without.names, ['scripted']);
@@ -110,6 +114,21 @@ test('the registry offers the providers that have what they need', () => {
   assert.equal(withKey.providerOf('claude-sonnet-5')?.name, 'anthropic');
   assert.equal(withKey.providerOf('scripted-1')?.name, 'scripted');
   assert.equal(withKey.providerOf('gpt-5'), undefined);
+  assert.equal(
+    createModelProviders({ ...deps, openAiApiKey: secret('k') }).providerOf('gpt-5')?.name,
+    'openai',
+  );
+  const house = {
+    name: 'house',
+    api: 'openai' as const,
+    baseUrl: 'http://10.0.0.7:8000',
+    keys: [],
+    models: ['llama-70b', 'claude-*'],
+  };
+  const own = createModelProviders({ ...deps, anthropicApiKey: secret('k'), configured: [house] });
+  // What the operator names comes first: a corporate proxy may serve a vendor's models.
+  assert.equal(own.providerOf('claude-sonnet-5')?.name, 'house');
+  assert.equal(own.providerOf('llama-70b')?.endpoints.has('openai-chat'), true);
 });
 
 test('an instruction that names one command has just that command run', async () => {
@@ -119,4 +138,42 @@ test('an instruction that names one command has just that command run', async ()
   const call = message.content.at(-1);
   assert.equal(call?.['name'], 'run_command');
   assert.deepEqual(call?.['input'], { command: 'git status --short' });
+});
+
+test('a tool call and its result in the OpenAI forms lead to the same next step', async () => {
+  const send = async (endpoint: ModelEndpoint, body: object): Promise<Record<string, unknown>> =>
+    JSON.parse(
+      await readText(
+        await provider.send({
+          endpoint,
+          body: { model: scriptedModel, ...body },
+          headers: {},
+          signal: new AbortController().signal,
+        }),
+      ),
+    ) as Record<string, unknown>;
+  const prompt = { role: 'user', content: 'Run `git status --short`.' };
+  const functions = tools.map(({ name }) => ({ type: 'function', name, parameters: {} }));
+  const { output } = await send('openai-responses', { input: [prompt], tools: functions });
+  const call = (output as { type: string; name: string; arguments: string; call_id: string }[]).at(-1);
+  assert.deepEqual([call?.name, call?.arguments], ['run_command', '{"command":"git status --short"}']);
+  const done = { type: 'function_call_output', call_id: call?.call_id, output: 'exit code 0' };
+  const next = await send('openai-responses', { input: [prompt, call, done], tools: functions });
+  assert.deepEqual(
+    (next['output'] as { type: string }[]).map(({ type }) => type),
+    ['message'],
+  );
+  const chat = await send('openai-chat', {
+    messages: [prompt],
+    tools: functions.map(({ name }) => ({ type: 'function', function: { name } })),
+  });
+  const [choice] = chat['choices'] as {
+    message: { tool_calls: { function: object }[] };
+    finish_reason: string;
+  }[];
+  assert.equal(choice?.finish_reason, 'tool_calls');
+  assert.deepEqual(choice.message.tool_calls[0]?.function, {
+    name: 'run_command',
+    arguments: '{"command":"git status --short"}',
+  });
 });

@@ -93,6 +93,7 @@ export async function runAgentLoop(
   const messages: Message[] = [];
   for (let exchange = 0; exchange < most; exchange += 1) {
     const response = await provider.send({
+      endpoint: 'anthropic-messages',
       body: {
         model: scriptedModel,
         max_tokens: 4096,

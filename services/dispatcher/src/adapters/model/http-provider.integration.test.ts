@@ -7,8 +7,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { secret } from '@lemniscate/shared/config/secret.ts';
-import type { ModelProvider } from '../../application/ports/model-provider.ts';
-import { createAnthropicProvider } from './anthropic-provider.ts';
+import { modelEndpoints } from '../../application/ports/model-provider.ts';
+import type { ModelEndpoint, ModelProvider } from '../../application/ports/model-provider.ts';
+import { dialects } from './dialects.ts';
+import type { Dialect } from './dialects.ts';
+import { createHttpProvider } from './http-provider.ts';
 import { describeModelProvider } from './model-provider.contract.ts';
 import { loadScripts } from './scripted/load-scripts.ts';
 import { createScriptedProvider, scriptedModel } from './scripted/scripted-provider.ts';
@@ -55,9 +58,11 @@ beforeEach(() => {
   waits = [];
 });
 
-function provider(timeouts = {}, url = baseUrl): ModelProvider {
-  return createAnthropicProvider({
-    apiKey: secret('sk-real'),
+function provider(timeouts = {}, url = baseUrl, keys = ['sk-real']): ModelProvider {
+  return createHttpProvider({
+    name: 'anthropic',
+    dialect: dialects.anthropic,
+    keys: keys.map(secret),
     baseUrl: url,
     agent,
     clock: systemClock,
@@ -71,10 +76,17 @@ function provider(timeouts = {}, url = baseUrl): ModelProvider {
 
 const send = (target: ModelProvider, headers: Record<string, string> = {}) =>
   target.send({
+    endpoint: 'anthropic-messages',
     body: { model: 'claude-x', max_tokens: 1, messages: [] },
     headers,
     signal: new AbortController().signal,
   });
+
+/** What the path of a request asks for. */
+const endpointOf = (url = ''): ModelEndpoint =>
+  modelEndpoints.find((endpoint) =>
+    [dialects.anthropic, dialects.openai].some(({ paths }: Dialect) => paths[endpoint] === url),
+  ) ?? 'anthropic-messages';
 
 describe('the contract, with a real HTTP server that plays the API', () => {
   before(async () => {
@@ -83,8 +95,9 @@ describe('the contract, with a real HTTP server that plays the API', () => {
       newId: () => `u${(count += 1)}`,
       scripts: await loadScripts(),
     });
-    handler = async (_request, response, body) => {
+    handler = async (request, response, body) => {
       const played = await upstream.send({
+        endpoint: endpointOf(request.url),
         body: JSON.parse(body) as Record<string, unknown>,
         headers: {},
         signal: new AbortController().signal,
@@ -95,6 +108,18 @@ describe('the contract, with a real HTTP server that plays the API', () => {
     };
   });
   describeModelProvider('anthropic', () => ({ provider: provider(), model: scriptedModel }));
+  describeModelProvider('openai', () => ({
+    provider: createHttpProvider({
+      name: 'openai',
+      dialect: dialects.openai,
+      keys: [secret('sk-other')],
+      baseUrl,
+      agent,
+      clock: systemClock,
+      delay: async (ms, signal) => delay(ms, undefined, { signal }),
+    }),
+    model: scriptedModel,
+  }));
 });
 
 describe('the Anthropic provider', () => {
@@ -185,5 +210,21 @@ describe('the Anthropic provider', () => {
       void response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
     await assert.rejects(send(provider()), { code: 'provider_failed' });
     assert.equal(requests.length, 1);
+  });
+
+  it('takes keys in turn, and goes on with the next one when one is refused or at its limit', async () => {
+    const keysSeen = (): unknown[] => requests.map(({ headers }) => headers['x-api-key']);
+    handler = (request, response) =>
+      request.headers['x-api-key'] === 'good'
+        ? json(response, 200, answer)
+        : json(response, request.headers['x-api-key'] === 'revoked' ? 401 : 429, { type: 'error' });
+    const target = provider({}, baseUrl, ['revoked', 'spent', 'good']);
+    assert.equal((await send(target)).status, 200);
+    assert.deepEqual(keysSeen(), ['revoked', 'spent', 'good']);
+    assert.equal((await send(target)).status, 200);
+    // The two others rest.
+    assert.deepEqual(keysSeen().slice(3), ['good']);
+    assert.deepEqual(waits, []);
+    assert.equal((await send(provider({}, baseUrl, ['revoked']))).status, 401);
   });
 });

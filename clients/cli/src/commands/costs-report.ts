@@ -1,0 +1,240 @@
+import {
+  anomalySchema,
+  billLineSchema,
+  costBudgetSchema,
+  costGroups,
+  costReportSchema,
+  forecastSchema,
+  reconciliationRowSchema,
+  unitCostSchema,
+} from '@lemniscate/shared/costs/cost-report.ts';
+import type { CostReport } from '@lemniscate/shared/costs/cost-report.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+import { costsCommand } from './costs-command.ts';
+
+interface SpanOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly project?: string;
+  readonly json?: boolean;
+}
+
+/** `costs report`, `top`, `unit`, `forecast`, `anomalies`, `budgets`, `export`, `reconcile`: what is read. */
+export function registerCostsReport(program: Command, io: CommandIo): void {
+  const costs = costsCommand(program);
+  withSpan(costs.command('report'))
+    .description('Sums costs by project, agent, user, model, provider, runtime, day, cost centre or session.')
+    .addOption(new Option('--by <group>', 'what to group by').choices([...costGroups]).default('project'))
+    .option('--limit <n>', 'how many lines', '1000')
+    .action(async (options: SpanOptions & { by: string; limit: string }) => {
+      const query = { ...spanOf(options), groupBy: options.by, limit: options.limit };
+      await report(io, query, options.json === true);
+    });
+  withSpan(costs.command('top'))
+    .description('The dearest sessions.')
+    .option('--limit <n>', 'how many', '20')
+    .action(async (options: SpanOptions & { limit: string }) => {
+      await report(
+        io,
+        { ...spanOf(options), groupBy: 'session', limit: options.limit },
+        options.json === true,
+      );
+    });
+  withSpan(costs.command('unit'))
+    .description('What an accepted diff costs, failed sessions included.')
+    .action(async (options: SpanOptions) => {
+      const answer = await get(io, 'unit', spanOf(options), z.object({ projects: z.array(unitCostSchema) }));
+      if (options.json === true) return printJson(io, answer);
+      return table(
+        io,
+        ['project', 'sessions', 'accepted', 'total $', '$ per accepted diff'],
+        answer.projects.map((row) => [
+          row.project,
+          String(row.sessions),
+          String(row.acceptedDiffs),
+          row.totalUsd,
+          row.usdPerAcceptedDiff ?? '–',
+        ]),
+      );
+    });
+  costs
+    .command('forecast')
+    .description('What the month will have cost.')
+    .option('--project <project>')
+    .option('--json', 'as JSON')
+    .action(async (options: SpanOptions) => {
+      const answer = await get(io, 'forecast', spanOf(options), forecastSchema);
+      if (options.json === true) return printJson(io, answer);
+      io.stdout.write(
+        `${answer.month}: $${answer.spentUsd} so far, $${answer.forecastUsd} expected ($${answer.dailyUsd} a day, from ${answer.basedOnDays} days)\n`,
+      );
+      return undefined;
+    });
+  withSpan(costs.command('anomalies'))
+    .description('Days that cost more than the four weeks before explain.')
+    .action(async (options: SpanOptions) => {
+      const answer = await get(
+        io,
+        'anomalies',
+        spanOf(options),
+        z.object({ anomalies: z.array(anomalySchema) }),
+      );
+      if (options.json === true) return printJson(io, answer);
+      return table(
+        io,
+        ['day', 'project', 'total $', 'expected $', 'deviations'],
+        answer.anomalies.map((row) => [
+          row.day,
+          row.project,
+          row.totalUsd,
+          row.expectedUsd,
+          String(row.deviations),
+        ]),
+      );
+    });
+  costs
+    .command('budgets')
+    .description('Budgets of projects and agents, with what sessions hold of them this month.')
+    .option('--json', 'as JSON')
+    .action(async (options: SpanOptions) => {
+      const answer = await get(io, 'budgets', {}, z.object({ budgets: z.array(costBudgetSchema) }));
+      if (options.json === true) return printJson(io, answer);
+      return table(
+        io,
+        ['scope', 'name', 'amount $', 'held $', 'state'],
+        answer.budgets.map((row) => [row.scope, row.name, row.amountUsd, row.grantedUsd, row.state]),
+      );
+    });
+  withSpan(costs.command('export'))
+    .description('Writes FOCUS 1.2 as CSV to standard output.')
+    .action(async (options: SpanOptions) => {
+      const client = await connectFleet(io);
+      const path = `/v1/costs/export?${new URLSearchParams(spanOf(options)).toString()}`;
+      const answer = await client.open(path, { signal: io.signal, timeoutMs: 600_000 });
+      if (answer.body === null) return;
+      for await (const chunk of answer.body) if (!io.stdout.write(chunk)) await once(io.stdout, 'drain');
+    });
+  costs
+    .command('reconcile')
+    .description('Lays a provider’s bill beside the record: JSON lines with day, provider, model, costUsd.')
+    .argument('<file>')
+    .option('--json', 'as JSON')
+    .action((file: string, options: SpanOptions) => reconcile(io, file, options.json === true));
+}
+
+function withSpan(command: Command): Command {
+  return command
+    .option('--from <day>', 'first day, in UTC (else the first of the month)')
+    .option('--to <day>', 'the day after the last (else tomorrow)')
+    .option('--project <project>')
+    .option('--json', 'as JSON');
+}
+
+function spanOf({ from, to, project }: SpanOptions): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries({ from, to, project }).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const],
+    ),
+  );
+}
+
+async function get<Schema extends z.ZodType>(
+  io: CommandIo,
+  what: string,
+  query: Readonly<Record<string, string>>,
+  schema: Schema,
+): Promise<z.infer<Schema>> {
+  const client = await connectFleet(io);
+  return client.json(`/v1/costs/${what}?${new URLSearchParams(query).toString()}`, schema);
+}
+
+async function report(
+  io: CommandIo,
+  query: Readonly<Record<string, string>>,
+  asJson: boolean,
+): Promise<void> {
+  const client = await connectFleet(io);
+  const answer = await client.json(`/v1/costs?${new URLSearchParams(query).toString()}`, costReportSchema);
+  if (asJson) return printJson(io, answer);
+  showReport(io, answer);
+}
+
+function showReport(io: CommandIo, answer: CostReport): void {
+  const rows = [...answer.rows, answer.total].map((row) => [
+    row.group === '' ? '–' : row.group,
+    String(row.exchanges),
+    String(row.inputTokens + row.cacheReadTokens + row.cacheWriteTokens),
+    String(row.outputTokens),
+    row.tokensUsd,
+    row.computeUsd,
+    row.totalUsd,
+  ]);
+  table(io, [answer.groupBy, 'exchanges', 'prompt', 'output', 'tokens $', 'compute $', 'total $'], rows);
+  if (answer.total.unpriced > 0)
+    io.stdout.write(`${answer.total.unpriced} exchanges have no price and are missing from the sums.\n`);
+  if (answer.total.incomplete > 0)
+    io.stdout.write(`${answer.total.incomplete} exchanges were cut: their numbers are lower bounds.\n`);
+}
+
+async function reconcile(io: CommandIo, file: string, asJson: boolean): Promise<void> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new CodedError('request_invalid', `${file} cannot be read.`, { file }, error);
+  });
+  const lines = text.split('\n').flatMap((line, index) => {
+    if (line.trim() === '') return [];
+    const read = billLineSchema.safeParse(parse(line));
+    if (read.success) return [read.data];
+    throw new CodedError('request_invalid', `${file}:${index + 1}: ${z.prettifyError(read.error)}`);
+  });
+  const client = await connectFleet(io);
+  const answer = await client.json(
+    '/v1/costs/reconciliations',
+    z.object({ lines: z.array(reconciliationRowSchema) }),
+    { method: 'POST', body: { lines } },
+  );
+  if (asJson) return printJson(io, answer);
+  table(
+    io,
+    ['day', 'provider', 'model', 'billed $', 'recorded $', 'difference $'],
+    answer.lines.map((row) => [
+      row.day,
+      row.provider,
+      row.model,
+      row.billedUsd,
+      row.recordedUsd,
+      row.differenceUsd,
+    ]),
+  );
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    // The schema says that this is not an object.
+    return undefined;
+  }
+}
+
+/** Texts to the left, numbers to the right. */
+function table(io: CommandIo, head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const lines = [head, ...rows].map((row) => row.map(makeVisibleLine));
+  const widths = head.map((_name, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)));
+  const isNumber = head.map((_name, column) =>
+    rows.every((row) => /^(-?\d+(\.\d+)?|–)$/.test(row[column] ?? '')),
+  );
+  for (const row of lines) {
+    const cells = row.map((cell, column) =>
+      isNumber[column] === true ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+    );
+    io.stdout.write(`${cells.join('  ').trimEnd()}\n`);
+  }
+}

@@ -1,0 +1,98 @@
+import { budgetScopes } from '@lemniscate/shared/costs/cost-report.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { readFile } from 'node:fs/promises';
+import { Argument } from 'commander';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { CommandIo } from '../io.ts';
+import { connectFleet } from './context.ts';
+import { costsCommand } from './costs-command.ts';
+
+const nothing = z.object({});
+const part = encodeURIComponent;
+
+/** `costs budget`, `centre`, `pool-price`, `correct`, `rebuild`: what a person decides. */
+export function registerCostsSettings(program: Command, io: CommandIo): void {
+  const costs = costsCommand(program);
+  costs
+    .command('budget')
+    .description('Sets the budget of a calendar month; "none" removes it.')
+    .addArgument(new Argument('<scope>').choices([...budgetScopes]))
+    .argument('<name>')
+    .argument('<usd>', 'such as 250.00')
+    .action(async (scope: string, name: string, usd: string) => {
+      const amountUsd = usd === 'none' ? null : usd;
+      const path = `/v1/costs/budgets/${part(scope)}/${part(name)}`;
+      await (await connectFleet(io)).json(path, nothing, { method: 'PUT', body: { amountUsd } });
+    });
+  costs
+    .command('centre')
+    .description('Names the cost centre of what a project costs from now on.')
+    .argument('<project>')
+    .argument('<cost-centre>')
+    .action(async (project: string, costCentre: string) => {
+      const path = `/v1/costs/centres/${part(project)}`;
+      await (await connectFleet(io)).json(path, nothing, { method: 'PUT', body: { costCentre } });
+    });
+  costs
+    .command('pool-price')
+    .description('Names what a slot of a pool costs an hour, from a day on.')
+    .argument('<pool>')
+    .argument('<usd-per-slot-hour>')
+    .argument('<from-day>')
+    .action(async (pool: string, usdPerSlotHour: string, fromDay: string) => {
+      const path = `/v1/costs/pools/${part(pool)}`;
+      const body = { usdPerSlotHour, fromDay };
+      await (await connectFleet(io)).json(path, nothing, { method: 'PUT', body });
+    });
+  costs
+    .command('correct')
+    .description('Prices a span of a model’s exchanges again and appends the differences.')
+    .argument('<provider>')
+    .argument('<model>')
+    .requiredOption('--from <day>')
+    .requiredOption('--to <day>', 'the day after the last')
+    .requiredOption('--reason <text>')
+    .option('--prices <file>', 'a price book; else the fleet’s own as it is now')
+    .action((provider: string, model: string, options: CorrectOptions) =>
+      correct(io, provider, model, options),
+    );
+  costs
+    .command('rebuild')
+    .description('Makes the rollups again out of every entry.')
+    .action(async () => {
+      const client = await connectFleet(io);
+      await client.json('/v1/costs/rebuild', nothing, { method: 'POST', timeoutMs: 600_000 });
+    });
+}
+
+interface CorrectOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string;
+  readonly prices?: string;
+}
+
+async function correct(
+  io: CommandIo,
+  provider: string,
+  model: string,
+  { prices, ...options }: CorrectOptions,
+): Promise<void> {
+  const book = prices === undefined ? {} : { prices: await readJson(prices) };
+  const client = await connectFleet(io);
+  const answer = await client.json(
+    '/v1/costs/corrections',
+    z.object({ corrected: z.int(), differenceUsd: z.string() }),
+    { method: 'POST', body: { provider, model, ...options, ...book }, timeoutMs: 60_000 },
+  );
+  io.stdout.write(`${answer.corrected} exchanges corrected by $${answer.differenceUsd}\n`);
+}
+
+async function readJson(file: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as unknown;
+  } catch (error) {
+    throw new CodedError('price_book_invalid', `${file} cannot be read as JSON.`, { file }, error);
+  }
+}

@@ -1,0 +1,141 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import {
+  checkpointText,
+  composeNote,
+  logKey,
+  openNote,
+  readNote,
+} from '@lemniscate/shared/audit/checkpoint.ts';
+import type { Checkpoint, LogKey } from '@lemniscate/shared/audit/checkpoint.ts';
+import { keyRotation } from '@lemniscate/shared/audit/log-chain.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { LogSigner } from '../application/ports/log-signer.ts';
+
+/** Where the log's keys lie. */
+export interface LogKeyFiles {
+  /** Ed25519 in PEM (PKCS #8). Made when the log has no key yet; afterwards a missing file is an error. */
+  readonly key: string;
+  /** The key to hand over to. */
+  readonly nextKey?: string | undefined;
+  /** The last checkpoint that receivers have, after a restore. */
+  readonly restoredFrom?: string | undefined;
+}
+
+interface HeldKey {
+  readonly key: LogKey;
+  readonly secret: KeyObject;
+}
+
+/** Signs with keys in files. Beside the key, `.last` holds the last note that was signed and `.pub` the public key. */
+export function createLogSigner(files: LogKeyFiles): LogSigner {
+  const held = new Map<string, HeldKey>();
+  const memory = `${files.key}.last`;
+
+  const hold = (origin: string, secret: KeyObject): HeldKey => {
+    const pair = { key: logKey(origin, createPublicKey(secret)), secret };
+    held.set(pair.key.text, pair);
+    return pair;
+  };
+
+  return {
+    prepare: async (store, subject) => {
+      const [origin, keys] = [await store.origin(), await store.keys()];
+      const secret = await readSecret(files.key);
+      if (secret === null && keys.length > 0) throw missing(files.key, keys.at(-1) ?? '');
+      const first = hold(origin, secret ?? (await makeSecret(files.key)));
+      const nextSecret = files.nextKey === undefined ? null : await readSecret(files.nextKey);
+      if (files.nextKey !== undefined && nextSecret === null) throw missing(files.nextKey, 'the next key');
+      const next = nextSecret === null ? null : hold(origin, nextSecret);
+      if (keys.length === 0) await store.addFirstKey(first.key.text);
+      const current = keys.at(-1) ?? first.key.text;
+      if (!held.has(current)) throw missing(files.key, current);
+      if (next !== null && current === first.key.text && current !== next.key.text)
+        await store.rotateKey(next.key.text, keyRotation(subject, first, next));
+      await writeWhole(`${files.key}.pub`, `${keys[0] ?? first.key.text}\n`);
+    },
+    sign: async (checkpoint, keyText) => {
+      const pair = held.get(keyText);
+      if (pair === undefined) throw missing(files.key, keyText);
+      const text = checkpointText(checkpoint);
+      await refuseOther(memory, checkpoint, text);
+      const note = composeNote(text, pair.key, sign(null, Buffer.from(text), pair.secret));
+      await writeWhole(memory, note);
+      return note;
+    },
+    restoredFrom: async (keys) => {
+      if (files.restoredFrom === undefined) return null;
+      const note = await readFile(files.restoredFrom, 'utf8');
+      const opened = keys.map((key) => openNote(note, key)).find((checkpoint) => checkpoint !== null);
+      if (opened !== undefined) return opened;
+      throw new CodedError(
+        'configuration_invalid',
+        `LEMNISCATE_LOG_RESTORED_FROM: ${files.restoredFrom} is no checkpoint that a key of this log has signed.`,
+      );
+    },
+  };
+}
+
+/** A signer's memory: it never signs behind what it has signed, nor two of one number. */
+async function refuseOther(memory: string, { origin, number }: Checkpoint, text: string): Promise<void> {
+  const read = readNote((await readOrNull(memory)) ?? '');
+  if (read === null || read.checkpoint.origin !== origin) return;
+  if (read.checkpoint.number < number || read.text === text) return;
+  throw new CodedError(
+    'audit_chain_broken',
+    `Checkpoint ${number} is refused: ${memory} holds checkpoint ${read.checkpoint.number}, which this database does not ` +
+      'have. If the database was restored from a backup, set LEMNISCATE_LOG_RESTORED_FROM to the last checkpoint that the ' +
+      'receivers have (this file may be it); if it was not, somebody has set it back.',
+    { number, signed: read.checkpoint.number },
+  );
+}
+
+async function readSecret(path: string): Promise<KeyObject | null> {
+  const pem = await readOrNull(path);
+  if (pem === null) return null;
+  try {
+    const secret = createPrivateKey(pem);
+    if (secret.asymmetricKeyType === 'ed25519') return secret;
+  } catch {
+    // the reason could quote the file: the sentence below says what is needed
+  }
+  throw new CodedError('configuration_invalid', `${path} is no Ed25519 private key in PEM.`);
+}
+
+async function makeSecret(path: string): Promise<KeyObject> {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  await mkdir(dirname(path), { recursive: true });
+  await writeWhole(path, String(privateKey.export({ type: 'pkcs8', format: 'pem' })));
+  return privateKey;
+}
+
+async function readOrNull(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Whole or not at all, also when the machine goes down. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const handle = await open(`${path}.new`, 'w', 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(`${path}.new`, path);
+}
+
+function missing(path: string, key: string): CodedError {
+  return new CodedError(
+    'configuration_invalid',
+    `The audit log is signed by ${key}, whose private key is not at ${path}. Put it there; to change keys set ` +
+      'LEMNISCATE_LOG_KEY_NEXT beside LEMNISCATE_LOG_KEY, so that the old one can hand over.',
+  );
+}

@@ -1,0 +1,18 @@
+import type { Checkpoint, LogKey } from '@lemniscate/shared/audit/checkpoint.ts';
+import type { SealStore } from './seal-store.ts';
+
+/** Holds the log's private keys. It remembers what it signed, so that a database that was set back cannot use it. */
+export interface LogSigner {
+  /**
+   * Sees to it that the log has a key that this signer holds: makes the first one, hands over to the next.
+   * @throws CodedError `configuration_invalid` when the log is signed by a key that is not here
+   */
+  prepare(store: SealStore, subject: string): Promise<void>;
+  /**
+   * The signed note of a checkpoint.
+   * @throws CodedError `audit_chain_broken` when it has signed another one of this number, or a later one
+   */
+  sign(checkpoint: Checkpoint, keyText: string): Promise<string>;
+  /** The checkpoint from which the operator says that the database was restored; null without one. */
+  restoredFrom(keys: readonly LogKey[]): Promise<Checkpoint | null>;
+}

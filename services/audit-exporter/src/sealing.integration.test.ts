@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { parseLogKey, readNote } from '@lemniscate/shared/audit/checkpoint.ts';
+import type { LogKey } from '@lemniscate/shared/audit/checkpoint.ts';
+import { checkpointLineSchema } from '@lemniscate/shared/audit/checkpoint-line.ts';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { createLogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
+import { createSealVerifier } from '@lemniscate/shared/audit/verify-seal.ts';
+import {
+  closed,
+  copyLogDatabase,
+  createLogDatabase,
+  executed,
+  noDatabase,
+  opened,
+} from './testing/database.ts';
+import type { LogDatabase } from './testing/database.ts';
+import { startExporterProcess, until } from './testing/exporter-process.ts';
+import type { ExporterProcess } from './testing/exporter-process.ts';
+import { readSinkFile } from './testing/read-sink-file.ts';
+
+let database: LogDatabase;
+let folder: string;
+const running = new Set<ExporterProcess>();
+if (noDatabase === false) {
+  before(async () => {
+    database = await createLogDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'sealing-'));
+  });
+  after(async () => {
+    await Promise.all([...running].map((exporter) => exporter.end('SIGKILL')));
+    await rm(folder, { recursive: true });
+    await database.drop();
+  });
+}
+
+const file = (): string => join(folder, 'audit.ndjson');
+const keyFile = (): string => join(folder, 'log-key.pem');
+
+function start(more: Readonly<Record<string, string>> = {}): ExporterProcess {
+  const exporter = startExporterProcess({
+    DATABASE_URL: database.url,
+    LEMNISCATE_SINK_FILE: file(),
+    LEMNISCATE_LOG_KEY: keyFile(),
+    LEMNISCATE_CHECKPOINT_SECONDS: '1',
+    ...more,
+  });
+  running.add(exporter);
+  return exporter;
+}
+
+async function end(exporter: ExporterProcess, signal: NodeJS.Signals): Promise<unknown> {
+  running.delete(exporter);
+  return exporter.end(signal);
+}
+
+async function notesIn(path = file()): Promise<string[]> {
+  const text = await readFile(`${path}.checkpoints`, 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => checkpointLineSchema.parse(JSON.parse(line)).note);
+}
+
+async function publicKey(): Promise<LogKey> {
+  return parseLogKey(await readFile(`${keyFile()}.pub`, 'utf8')) ?? assert.fail('no key');
+}
+
+/** Verifies what the sink has with the public key alone. */
+async function verifyFile(path = file(), anchors: readonly string[] = []) {
+  const entries = createLogVerifier();
+  const seals = createSealVerifier({ key: await publicKey(), notes: await notesIn(path), anchors });
+  for (const line of await readSinkFile(path)) {
+    assert.equal(entries.push(line), null);
+    seals.push(line);
+  }
+  const fault = seals.finish();
+  return {
+    fault: fault?.fault ?? null,
+    covered: seals.covered(),
+    entries: entries.entries(),
+    restores: seals.restores().length,
+  };
+}
+
+async function appendSession(id: string, calls: number): Promise<void> {
+  const drafts = Array.from({ length: calls }, (_, call) => executed(call));
+  await database.append(sessionChain(id), [opened, ...drafts, closed]);
+}
+
+test(
+  'checkpoints come also when nothing happens, numbered without gaps through kill -9, and verify with the public key',
+  { skip: noDatabase },
+  async () => {
+    await appendSession('s_first', 700);
+    const first = start();
+    await until('three checkpoints', async () => (await notesIn()).length >= 3);
+    await end(first, 'SIGKILL');
+    for (let round = 0; round < 4; round += 1) {
+      const before = (await notesIn()).length;
+      const exporter = start();
+      await appendSession(`s_round_${round}`, 40);
+      await until('a checkpoint', async () => (await notesIn()).length > before);
+      await end(exporter, 'SIGKILL');
+    }
+    const last = start();
+    await appendSession('s_last', 3);
+    await until('the entries', async () => (await readSinkFile(file())).length === 702 + 4 * 42 + 5);
+    assert.equal(await end(last, 'SIGTERM'), 0);
+    // the stop seals and ships what is left
+    assert.deepEqual(await verifyFile(), { fault: null, covered: 875, entries: 875, restores: 0 });
+    const numbers = (await notesIn()).map((note) => readNote(note)?.checkpoint.number);
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, place) => place),
+    );
+  },
+);
+
+test(
+  'a sealer that was frozen between commit and signature publishes no second checkpoint of its number',
+  { skip: noDatabase },
+  async () => {
+    const two = [start(), start()];
+    const count = (await notesIn()).length;
+    await until('a leader', () => two.some((one) => one.log().includes('exporter is leading')));
+    const leading = two.find((one) => one.log().includes('exporter is leading')) ?? assert.fail();
+    await until('it seals', async () => (await notesIn()).length > count);
+    leading.child.kill('SIGSTOP');
+    await database.owner.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE application_name = 'lemniscate-audit-exporter' AND datname = current_database()`,
+    );
+    const frozenAt = (await notesIn()).length;
+    await appendSession('s_frozen', 5);
+    await until('the other seals', async () => (await notesIn()).length > frozenAt + 1);
+    leading.child.kill('SIGCONT');
+    await until('it stands by', () => /exporter is disconnected[^]*exporter is standby/.test(leading.log()));
+    await Promise.all(two.map((one) => end(one, 'SIGTERM')));
+    assert.equal((await verifyFile()).fault, null);
+    const { rows } = await database.owner.query<{ n: string }>(
+      'SELECT count(*) AS n FROM audit_checkpoints WHERE note IS NULL',
+    );
+    assert.equal(Number(rows[0]?.n), 0);
+  },
+);
+
+test(
+  'rows and rights: a checkpoint cannot be changed, skipped or taken back, a tile only grows',
+  { skip: noDatabase },
+  async () => {
+    for (const statement of [
+      'UPDATE audit_checkpoints SET size = size + 1 WHERE number = 1',
+      `UPDATE audit_checkpoints SET note = 'other' WHERE number = 1`,
+      'DELETE FROM audit_checkpoints',
+      'TRUNCATE audit_tiles',
+      `UPDATE audit_tiles SET hashes = sha256('')`,
+      'DELETE FROM audit_log_keys',
+      'UPDATE audit_dead_letters SET index = 1',
+      `INSERT INTO audit_checkpoints SELECT number + 2, epoch, size, root, frontier, at FROM audit_checkpoints ORDER BY number DESC LIMIT 1`,
+      `INSERT INTO audit_checkpoints SELECT number + 1, epoch, size - 1, root, frontier, at FROM audit_checkpoints ORDER BY number DESC LIMIT 1`,
+    ])
+      await assert.rejects(
+        database.owner.query(statement),
+        (error: { code?: string }) =>
+          ['42501', '23000'].includes(error.code ?? '') || statement.includes('dead_letters'),
+        statement,
+      );
+  },
+);
+
+test('the key is handed over by an entry that both keys sign', { skip: noDatabase }, async () => {
+  const next = join(folder, 'next-key.pem');
+  const { privateKey } = generateKeyPairSync('ed25519');
+  await writeFile(next, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const rotating = start({ LEMNISCATE_LOG_KEY_NEXT: next });
+  await until('the entry', async () =>
+    (await readSinkFile(file())).some(({ type }) => type === 'log.key_rotated'),
+  );
+  await appendSession('s_rotated', 3);
+  await end(rotating, 'SIGTERM');
+  const before = await verifyFile();
+  assert.equal(before.fault, null);
+  assert.equal(before.covered, before.entries);
+  // the new key alone goes on; the old one alone is refused
+  const old = start();
+  await until('the refusal', () => old.log().includes('whose private key is not at'));
+  await end(old, 'SIGTERM');
+  await copyFile(next, keyFile());
+  const settled = start();
+  await appendSession('s_settled', 3);
+  await until('the entries', async () => (await readSinkFile(file())).length === before.entries + 5);
+  await end(settled, 'SIGTERM');
+  const after = await verifyFile();
+  assert.deepEqual(after, {
+    fault: null,
+    covered: before.entries + 5,
+    entries: before.entries + 5,
+    restores: 0,
+  });
+});
+
+test(
+  'a database that was set back is refused; told that it was restored, it begins an epoch whose entry cites the anchor',
+  { skip: noDatabase },
+  async () => {
+    const backup = await copyLogDatabase(database);
+    try {
+      const size = (await readSinkFile(file())).length;
+      const going = start();
+      await appendSession('s_lost', 3);
+      await until('the entries', async () => (await readSinkFile(file())).length === size + 5);
+      await end(going, 'SIGTERM');
+      const anchorFile = join(folder, 'anchor.note');
+      const anchor = (await notesIn()).at(-1) ?? assert.fail();
+      await writeFile(anchorFile, anchor);
+
+      const other = { DATABASE_URL: backup.url, LEMNISCATE_SINK_FILE: join(folder, 'restored.ndjson') };
+      const refused = start(other);
+      await until('the refusal', () => /Checkpoint \d+ is refused/.test(refused.log()));
+      await end(refused, 'SIGTERM');
+      const restored = start({ ...other, LEMNISCATE_LOG_RESTORED_FROM: anchorFile });
+      const place = other.LEMNISCATE_SINK_FILE;
+      await until('the entry', async () =>
+        (await readSinkFile(place)).some(({ type }) => type === 'log.restored'),
+      );
+      await end(restored, 'SIGTERM');
+      // held against everything that the first sink had: what is gone is gone by the log's own words
+      const { fault, restores } = await verifyFile(place, await notesIn());
+      assert.deepEqual({ fault, restores }, { fault: null, restores: 1 });
+      const last = readNote((await notesIn(place)).at(-1) ?? '')?.checkpoint;
+      assert.equal(last?.epoch, 1);
+      assert.ok(last.number > (readNote(anchor)?.checkpoint.number ?? Infinity));
+    } finally {
+      await backup.drop();
+    }
+  },
+);

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { dedupId } from '@lemniscate/shared/audit/sink-line.ts';
+import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
+import { secret } from '@lemniscate/shared/config/secret.ts';
+import type { RefusedEntry, Sink } from '../application/ports/sink.ts';
+import { startFaultReceiver } from '../testing/fault-receiver.ts';
+import type { Fault, FaultReceiver, Protocol } from '../testing/fault-receiver.ts';
+import {
+  elasticProtocol,
+  ocsfProtocol,
+  otlpProtocol,
+  poison,
+  sentinelProtocol,
+  splunkProtocol,
+} from '../testing/protocols.ts';
+import { createElasticSink } from './elastic.ts';
+import { createOcsfHttpSink } from './ocsf-http.ts';
+import { createOtlpSink } from './otlp.ts';
+import { createSentinelSink } from './sentinel.ts';
+import { sampleLog, sinkContract } from './sink-contract.ts';
+import { createSplunkSink } from './splunk.ts';
+
+interface Kind {
+  readonly kind: string;
+  readonly protocol: () => Protocol;
+  readonly create: (url: string) => Sink;
+}
+
+const key = secret('k');
+const kinds: readonly Kind[] = [
+  {
+    kind: 'splunk',
+    protocol: splunkProtocol,
+    create: (url) => createSplunkSink({ url, token: key, ackMs: 400 }),
+  },
+  {
+    kind: 'elastic',
+    protocol: () => elasticProtocol,
+    create: (url) => createElasticSink({ url, index: 'audit', apiKey: key }),
+  },
+  { kind: 'ocsf', protocol: () => ocsfProtocol, create: (url) => createOcsfHttpSink({ url, token: key }) },
+  { kind: 'otlp', protocol: () => otlpProtocol, create: (url) => createOtlpSink({ url }) },
+  {
+    kind: 'sentinel',
+    protocol: () => sentinelProtocol,
+    create: (url) =>
+      createSentinelSink({
+        url,
+        authority: url,
+        rule: 'dcr-1',
+        stream: 'Custom-audit',
+        tenant: 't',
+        clientId: 'c',
+        clientSecret: key,
+      }),
+  },
+];
+
+const log = sampleLog(60);
+const idOf = ({ entry }: IndexedEntry): string => dedupId(entry.chain, entry.seq);
+
+/** Delivers as the exporter does: whatever fails comes again from the cursor. */
+async function shipAll(sink: Sink, entries: readonly IndexedEntry[], deadlineMs = 5_000) {
+  const refused: RefusedEntry[] = [];
+  const failures: string[] = [];
+  for (let from = 0; from < entries.length && failures.length < 50;) {
+    const batch = entries.slice(from, from + 20);
+    try {
+      await sink.open();
+      refused.push(...(await sink.deliver(batch, AbortSignal.timeout(deadlineMs))));
+      from += batch.length;
+    } catch (error) {
+      failures.push(String((error as { code?: string }).code ?? error));
+      await sink.close();
+    }
+  }
+  await sink.close();
+  return { refused, failures };
+}
+
+async function receive(t: TestContext, { protocol }: Kind): Promise<FaultReceiver> {
+  const receiver = await startFaultReceiver(protocol());
+  t.after(receiver.close);
+  return receiver;
+}
+
+/** A log in which one entry is what the receiver will never take. */
+const poisoned = log.map(({ index, entry }) =>
+  index === 33
+    ? { index, entry: { ...entry, body: Buffer.from(`{"body":{"x":"${poison}"}}`) } }
+    : { index, entry },
+);
+
+for (const kind of kinds) {
+  sinkContract(kind.kind, async () => {
+    const receiver = await startFaultReceiver(kind.protocol());
+    const isCheckpoint = (id: string): boolean => id.startsWith('checkpoint:');
+    return {
+      create: () => kind.create(receiver.url),
+      received: () => Promise.resolve(receiver.received().filter((id) => !isCheckpoint(id))),
+      anchored: () => Promise.resolve(receiver.received().filter(isCheckpoint)),
+      remove: receiver.close,
+    };
+  });
+
+  test(`${kind.kind}: through every fault nothing is missing, doubles have the same id, order holds`, async (t) => {
+    const receiver = await receive(t, kind);
+    const faults: (Fault | null)[] = ['unavailable', 'reset', null, 'hung', 'unauthorised', 'reset', null];
+    if (kind.kind === 'splunk') faults.push('dropped', 'dropped');
+    receiver.plan(...faults);
+    const { refused, failures } = await shipAll(kind.create(receiver.url), log, 700);
+    assert.deepEqual(refused, []);
+    assert.ok(failures.includes('forbidden') && failures.length >= 5, failures.join(' '));
+    assert.deepEqual([...new Set(receiver.received())], log.map(idOf));
+    assert.ok(kind.kind === 'elastic' || receiver.received().length > log.length);
+  });
+
+  test(`${kind.kind}: a request above the receiver's limit is halved`, async (t) => {
+    const receiver = await receive(t, kind);
+    receiver.limit(6_000);
+    const { refused, failures } = await shipAll(kind.create(receiver.url), log);
+    assert.deepEqual({ refused, failures }, { refused: [], failures: [] });
+    assert.deepEqual(receiver.received(), log.map(idOf));
+  });
+
+  test(`${kind.kind}: a poison entry is told, and everything else is there`, async (t) => {
+    const receiver = await receive(t, kind);
+    const { refused, failures } = await shipAll(kind.create(receiver.url), poisoned);
+    assert.deepEqual(failures, []);
+    // OTLP says how many it rejected, never which: the request's first record stands for them
+    assert.deepEqual(
+      refused.map(({ index }) => index),
+      [kind.kind === 'otlp' ? 20 : 33],
+    );
+    const there = receiver.received().filter((id) => id !== idOf(log[33] ?? assert.fail()));
+    assert.deepEqual(there, log.filter(({ index }) => index !== 33).map(idOf));
+  });
+}
+
+test('a receiver that refuses everything is set up wrongly, and nothing is set aside', async (t) => {
+  const receiver = await startFaultReceiver({ ...ocsfProtocol, answer: () => ({ status: 400, body: {} }) });
+  t.after(receiver.close);
+  const sink = createOcsfHttpSink({ url: receiver.url });
+  await sink.open();
+  await assert.rejects(sink.deliver(log, AbortSignal.timeout(5_000)), { code: 'service_unreachable' });
+  await sink.close();
+});
+
+test('Splunk without acknowledgement proves nothing and is refused with what to do', async (t) => {
+  const receiver = await startFaultReceiver({
+    ...splunkProtocol(),
+    answer: () => ({ status: 200, body: { code: 0 } }),
+  });
+  t.after(receiver.close);
+  const sink = createSplunkSink({ url: receiver.url, token: key });
+  await sink.open();
+  await assert.rejects(sink.deliver(log, AbortSignal.timeout(5_000)), /turn indexer acknowledgement on/);
+  await sink.close();
+});

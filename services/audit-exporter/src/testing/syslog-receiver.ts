@@ -1,0 +1,99 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, until } from './exporter-process.ts';
+
+const program = ['/usr/sbin/rsyslogd', '/sbin/rsyslogd'].find(existsSync);
+const hasTls = ['/usr/lib/x86_64-linux-gnu/rsyslog', '/usr/lib/aarch64-linux-gnu/rsyslog'].some((folder) =>
+  existsSync(join(folder, 'lmnsd_ossl.so')),
+);
+
+/** Reason of a skip where Debian's rsyslog with OpenSSL is missing. */
+export const noRsyslog =
+  program !== undefined && hasTls ? false : 'rsyslog: rsyslogd with rsyslog-openssl is not installed here';
+
+export interface SyslogReceiver {
+  readonly port: number;
+  readonly caFile: string;
+  /** Messages as they were kept: one JSON string each, in order. */
+  messages(): Promise<string[]>;
+  stop(): Promise<void>;
+  /** Starts again on the same port with what it has. */
+  restart(): Promise<void>;
+}
+
+/** A real rsyslog on loopback, with TLS, that keeps each message as one line of JSON. */
+export async function startRsyslog(mostBytes: number): Promise<SyslogReceiver> {
+  const folder = await mkdtemp(join(tmpdir(), 'rsyslog-'));
+  const [port, file] = [await freePort(), join(folder, 'kept.ndjson')];
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const made = spawnSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+      .concat(['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'])
+      .concat(['-keyout', key, '-out', certificate]),
+    { encoding: 'utf8', timeout: 20_000 },
+  );
+  if (made.status !== 0) throw new Error(`openssl made no certificate: ${made.stderr}`);
+  const configuration = join(folder, 'rsyslog.conf');
+  await writeFile(
+    configuration,
+    `global(workDirectory="${folder}" maxMessageSize="${mostBytes}"
+      defaultNetstreamDriver="ossl" defaultNetstreamDriverCAFile="${certificate}"
+      defaultNetstreamDriverCertFile="${certificate}" defaultNetstreamDriverKeyFile="${key}")
+module(load="imtcp" streamDriver.name="ossl" streamDriver.mode="1" streamDriver.authMode="anon")
+input(type="imtcp" port="${port}" address="127.0.0.1" ruleset="keep")
+template(name="line" type="list") {
+  constant(value="{\\"id\\":\\"") property(name="structured-data" format="json")
+  constant(value="\\",\\"msg\\":\\"") property(name="msg" format="json")
+  constant(value="\\",\\"type\\":\\"") property(name="msgid" format="json")
+  constant(value="\\"}\\n")
+}
+ruleset(name="keep") { action(type="omfile" file="${file}" template="line" flushOnTXEnd="on") }
+`,
+  );
+  const start = () => {
+    const args = ['-n', '-f', configuration, '-i', join(folder, 'pid')];
+    return spawn(program ?? '', args, { stdio: 'ignore' });
+  };
+  let child = start();
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exited;
+  };
+  const ready = () => until('rsyslog listens', () => canConnect(port), 10_000);
+  await ready();
+  return {
+    port,
+    caFile: certificate,
+    messages: async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').slice(0, -1),
+    stop: async () => {
+      await stop();
+      await rm(folder, { recursive: true });
+    },
+    restart: async () => {
+      await stop();
+      child = start();
+      await ready();
+    },
+  };
+}
+
+async function canConnect(port: number): Promise<boolean> {
+  const { connect } = await import('node:net');
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    // not yet: the caller asks again
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

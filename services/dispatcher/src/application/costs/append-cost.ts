@@ -1,0 +1,66 @@
+import type { CostParts } from '@lemniscate/shared/model/cost.ts';
+import type { TokenBuckets } from '@lemniscate/shared/model/usage.ts';
+import type { Transaction } from '../ports/transaction.ts';
+import type { SessionRow } from '../sessions/session-row.ts';
+
+/** The cost of a settled exchange. */
+export interface UsageCost {
+  readonly usageId: string;
+  readonly provider: string;
+  readonly model: string;
+  /** Milliseconds of the epoch; its day in UTC is the day of the cost. */
+  readonly at: number;
+  readonly priceBook: string;
+  readonly complete: boolean;
+  readonly tokens: TokenBuckets;
+  /** Null: unpriced. */
+  readonly costs: CostParts | null;
+  /** An entry that knew nothing of the exchange stands already; this one adds what has become known. */
+  readonly wasCut: boolean;
+}
+
+/** The one agent that sessions have so far. */
+export const defaultAgent = 'default';
+
+/** Appends what an exchange cost, in the transaction that settles it. */
+export async function appendUsageCost(tx: Transaction, session: SessionRow, cost: UsageCost): Promise<void> {
+  const { tokens, costs } = cost;
+  await tx.query(
+    `INSERT INTO cost_entries (kind, usage_id, session_id, day, project_id, agent, subject, runtime, provider, model,
+       cost_centre, price_book, exchanges, unpriced, incomplete, input_tokens, output_tokens, cache_read_tokens,
+       cache_write_tokens, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd)
+     VALUES ('usage', $1, $2, $3, $4, $5, $6, $7, $8, $9,
+       coalesce((SELECT cost_centre FROM cost_centres WHERE project_id = $4), ''),
+       $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
+    [
+      cost.usageId,
+      session.id,
+      new Date(cost.at).toISOString().slice(0, 10),
+      session.project_id,
+      defaultAgent,
+      session.opened_by,
+      session.runtime,
+      cost.provider,
+      cost.model,
+      cost.priceBook,
+      cost.wasCut ? 0 : 1,
+      // What was cut has no tokens, and is unpriced only if its model is: then it stays so.
+      costs === null && !cost.wasCut ? 1 : 0,
+      incompleteOf(cost),
+      tokens.inputTokens,
+      tokens.outputTokens,
+      tokens.cacheReadTokens,
+      tokens.cacheWriteTokens,
+      costs?.input.toFixed() ?? '0',
+      costs?.output.toFixed() ?? '0',
+      costs?.cacheRead.toFixed() ?? '0',
+      costs?.cacheWrite.toFixed() ?? '0',
+      costs?.other.toFixed() ?? '0',
+    ],
+  );
+}
+
+function incompleteOf(cost: UsageCost): number {
+  if (cost.wasCut) return cost.complete ? -1 : 0;
+  return cost.complete ? 0 : 1;
+}

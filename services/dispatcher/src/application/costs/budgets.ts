@@ -1,0 +1,189 @@
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+
+/** A budget as it is shown. */
+export interface CostBudget extends Record<string, unknown> {
+  readonly scope: 'project' | 'agent';
+  readonly name: string;
+  readonly amountUsd: string;
+  readonly month: string;
+  readonly grantedUsd: string;
+  readonly state: 'ok' | 'warning' | 'exhausted';
+}
+
+/** Share of a budget from which on it warns. */
+const warningShare = 0.8;
+/** A session's next slice is this part of the budget: small enough to leave room for others, large enough to be rare. */
+const sliceShare = 0.01;
+const thisMonth = `date_trunc('month', now() AT TIME ZONE 'UTC')::date`;
+
+const shown = `scope, name, trim_scale(amount_usd)::text AS "amountUsd", month::text AS month,
+  trim_scale(granted_usd)::text AS "grantedUsd",
+  CASE WHEN granted_usd >= amount_usd THEN 'exhausted' WHEN granted_usd >= amount_usd * ${warningShare} THEN 'warning'
+    ELSE 'ok' END AS state`;
+
+export async function listBudgets(database: Database): Promise<CostBudget[]> {
+  await database.query(`${newMonth} WHERE month < ${thisMonth}`);
+  return database.query<CostBudget>(`SELECT ${shown} FROM cost_budgets ORDER BY scope, name`);
+}
+
+/** Sets a budget; null removes it. What sessions hold already stays held. */
+export async function setBudget(
+  database: Database,
+  scope: CostBudget['scope'],
+  name: string,
+  amountUsd: string | null,
+): Promise<void> {
+  if (amountUsd === null) {
+    await database.query('DELETE FROM cost_budgets WHERE scope = $1 AND name = $2', [scope, name]);
+    return;
+  }
+  await database.query(
+    `INSERT INTO cost_budgets (scope, name, amount_usd) VALUES ($1, $2, $3)
+     ON CONFLICT (scope, name) DO UPDATE SET amount_usd = $3, warned = false, updated_at = now()`,
+    [scope, name, amountUsd],
+  );
+}
+
+/** A budget begins anew with each month; slices of the month before belong to that month. */
+const newMonth = `UPDATE cost_budgets SET month = ${thisMonth}, granted_usd = 0, warned = false`;
+
+/** What a session asks its budgets for. */
+export interface Escrow {
+  readonly sessionId: string;
+  readonly project: string;
+  readonly agent: string;
+  /** Worst case of the exchange that is about to begin; null where its model has no price. */
+  readonly reserved: string | null;
+}
+
+interface BudgetRow extends Record<string, unknown> {
+  readonly scope: CostBudget['scope'];
+  readonly name: string;
+  readonly short: string;
+  readonly amount: string;
+}
+
+/**
+ * Makes sure that every budget over the session covers what it holds and what it is about to reserve. A session takes
+ * slices: the budget's row is touched once a slice, and the sum of all slices never passes the amount, so calls in
+ * parallel cannot overshoot. Runs in the transaction that holds the session's lock.
+ * @returns the words for the person when a budget does not have the room; null otherwise
+ */
+export async function drawSlices(tx: Transaction, escrow: Escrow): Promise<string | null> {
+  const short = await shortBudgets(tx, escrow);
+  for (const budget of short) {
+    if (escrow.reserved === null)
+      return `The ${budget.scope} ${budget.name} has a budget of money, but the model has no price. Add the price.`;
+    if (!(await grant(tx, escrow, budget)))
+      return `The ${budget.scope} ${budget.name} has used up its ${budget.amount} US dollars of this month. Raise the budget with "lemniscate costs budget".`;
+  }
+  return null;
+}
+
+/** The budgets whose slices do not cover the session's next exchange, in an order that all sessions lock them in. */
+async function shortBudgets(tx: Transaction, escrow: Escrow): Promise<BudgetRow[]> {
+  return tx.query<BudgetRow>(
+    `WITH held AS (
+       SELECT coalesce(sum(CASE WHEN complete THEN cost_usd
+         ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0) AS usd
+       FROM usage WHERE session_id = $1 AND begun_at >= ${thisMonth} AT TIME ZONE 'UTC')
+     SELECT b.scope, b.name, trim_scale(b.amount_usd)::text AS amount,
+       trim_scale(held.usd + coalesce($4::numeric, 0) - coalesce(s.granted_usd, 0))::text AS short
+     FROM cost_budgets b CROSS JOIN held
+       LEFT JOIN cost_slices s ON s.scope = b.scope AND s.name = b.name AND s.month = ${thisMonth}
+         AND s.session_id = $1 AND NOT s.returned
+     WHERE ((b.scope = 'project' AND b.name = $2) OR (b.scope = 'agent' AND b.name = $3))
+       AND ($4::numeric IS NULL OR held.usd + $4::numeric > coalesce(s.granted_usd, 0))
+     ORDER BY b.scope, b.name`,
+    [escrow.sessionId, escrow.project, escrow.agent, escrow.reserved],
+  );
+}
+
+async function grant(tx: Transaction, escrow: Escrow, budget: BudgetRow): Promise<boolean> {
+  const key = [budget.scope, budget.name];
+  await tx.query(`${newMonth} WHERE scope = $1 AND name = $2 AND month < ${thisMonth}`, key);
+  // A whole slice while there is room for one, then just what is needed.
+  const [granted] = await tx.query<{ usd: string }>(
+    `UPDATE cost_budgets b SET granted_usd = granted_usd + g.usd, updated_at = now()
+     FROM (SELECT CASE WHEN granted_usd + greatest($3::numeric, amount_usd * ${sliceShare}) <= amount_usd
+         THEN greatest($3::numeric, amount_usd * ${sliceShare}) ELSE $3::numeric END AS usd
+       FROM cost_budgets WHERE scope = $1 AND name = $2 FOR UPDATE) g
+     WHERE b.scope = $1 AND b.name = $2 AND granted_usd + g.usd <= amount_usd RETURNING g.usd::text AS usd`,
+    [...key, budget.short],
+  );
+  if (granted === undefined) return false;
+  await tx.query(
+    `INSERT INTO cost_slices (scope, name, month, session_id, granted_usd) VALUES ($1, $2, ${thisMonth}, $3, $4)
+     ON CONFLICT (scope, name, month, session_id) DO UPDATE
+       SET granted_usd = CASE WHEN cost_slices.returned THEN 0 ELSE cost_slices.granted_usd END + excluded.granted_usd,
+         returned = false`,
+    [...key, escrow.sessionId, granted.usd],
+  );
+  return true;
+}
+
+/**
+ * Gives back what ended sessions did not spend of their slices, and says which budgets have come to their warning.
+ * What such a session spent stays granted: its slice shrinks to it.
+ */
+export async function returnSlices(
+  database: Database,
+): Promise<{ readonly returned: number; readonly warned: readonly CostBudget[] }> {
+  return database.transaction(async (tx) => {
+    // Before anything comes back: what is held right now is what a person must know of.
+    const warned = await tx.query<CostBudget>(
+      `UPDATE cost_budgets SET warned = true WHERE NOT warned AND granted_usd >= amount_usd * ${warningShare}
+         AND month = ${thisMonth} RETURNING ${shown}`,
+    );
+    const rows = await tx.query<{ scope: string; name: string; usd: string }>(
+      `WITH over AS (
+         SELECT c.scope, c.name, c.month, c.session_id, c.granted_usd, (
+           SELECT coalesce(sum(CASE WHEN complete THEN cost_usd
+             ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0)
+           FROM usage u WHERE u.session_id = c.session_id AND u.begun_at >= c.month AT TIME ZONE 'UTC') AS spent
+         FROM cost_slices c JOIN sessions s ON s.id = c.session_id
+         WHERE NOT c.returned AND s.ended_at < now() - interval '10 seconds'
+           AND NOT EXISTS (SELECT FROM usage u WHERE u.session_id = s.id AND u.state = 'begun')
+         ORDER BY c.scope, c.name LIMIT 200 FOR UPDATE OF c SKIP LOCKED),
+       shrunk AS (
+         UPDATE cost_slices c SET returned = true, granted_usd = least(over.spent, over.granted_usd) FROM over
+         WHERE (c.scope, c.name, c.month, c.session_id) = (over.scope, over.name, over.month, over.session_id)
+         RETURNING c.scope, c.name, c.month, over.granted_usd - least(over.spent, over.granted_usd) AS back)
+       SELECT scope, name, sum(back)::text AS usd FROM shrunk WHERE month = ${thisMonth} GROUP BY 1, 2 ORDER BY 1, 2`,
+    );
+    for (const { scope, name, usd } of rows)
+      await tx.query(
+        `UPDATE cost_budgets SET granted_usd = greatest(0, granted_usd - $3)
+         WHERE scope = $1 AND name = $2 AND month = ${thisMonth}`,
+        [scope, name, usd],
+      );
+    return { returned: rows.length, warned };
+  });
+}
+
+/** Names the cost centre of a project's future costs; what was appended keeps the one it had. */
+export async function setCostCentre(database: Database, project: string, costCentre: string): Promise<void> {
+  const rows = await database.query(
+    `INSERT INTO cost_centres (project_id, cost_centre)
+     SELECT id, $2 FROM projects WHERE id = $1
+     ON CONFLICT (project_id) DO UPDATE SET cost_centre = $2, updated_at = now() RETURNING 1`,
+    [project, costCentre],
+  );
+  if (rows.length === 0)
+    throw new CodedError('project_unknown', `There is no project ${project}.`, { project });
+}
+
+/** Names what a slot of a pool costs from a day on. */
+export async function setPoolPrice(
+  database: Database,
+  pool: string,
+  fromDay: string,
+  usdPerSlotHour: string,
+): Promise<void> {
+  await database.query(
+    `INSERT INTO pool_prices (pool, from_day, usd_per_slot_hour) VALUES ($1, $2, $3)
+     ON CONFLICT (pool, from_day) DO UPDATE SET usd_per_slot_hour = $3`,
+    [pool, fromDay, usdPerSlotHour],
+  );
+}

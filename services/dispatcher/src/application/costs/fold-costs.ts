@@ -1,0 +1,85 @@
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { measures, rollups } from './cost-columns.ts';
+import type { RollupName } from './cost-columns.ts';
+
+const names = Object.keys(rollups) as RollupName[];
+
+/**
+ * Brings the rollups up to what no open transaction can add to any more. Entries carry the id of their transaction:
+ * everything from the cursor up to the oldest running one is folded once, in one transaction with the cursor.
+ * @returns whether there was anything to fold
+ */
+export async function foldCosts(database: Database): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    const [span] = await tx.query<{ from: string; to: string }>(
+      `SELECT xid::text AS "from", pg_snapshot_xmin(pg_current_snapshot())::text AS "to"
+       FROM cost_fold FOR UPDATE SKIP LOCKED`,
+    );
+    if (span === undefined) return false;
+    const folded = await foldSpan(tx, span.from, span.to);
+    await tx.query('UPDATE cost_fold SET xid = $1::xid8, folded_at = now()', [span.to]);
+    return folded;
+  });
+}
+
+/** Throws the rollups away and makes them again out of every entry. The result is the same to the last digit. */
+export async function rebuildCosts(database: Database): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.query(`SET LOCAL statement_timeout = '10min'`);
+    const [span] = await tx.query<{ to: string }>(
+      `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "to" FROM cost_fold FOR UPDATE`,
+    );
+    for (const name of names) await tx.query(`DELETE FROM ${name}`);
+    await foldSpan(tx, '0', span?.to ?? '0');
+    await tx.query('UPDATE cost_fold SET xid = $1::xid8, folded_at = now()', [span?.to ?? '0']);
+  });
+}
+
+async function foldSpan(tx: Transaction, from: string, to: string): Promise<boolean> {
+  const counts: number[] = [];
+  for (const name of names) {
+    const rows = await tx.query<{ count: number }>(foldStatement(name), [from, to]);
+    counts.push(rows[0]?.count ?? 0);
+  }
+  return counts.some((count) => count > 0);
+}
+
+/** The sums of a span of entries added to a rollup. Names are ours, never a caller's. */
+function foldStatement(name: RollupName): string {
+  const { keys, facts } = rollups[name];
+  const columns = [...keys, ...facts].join(', ');
+  const sums = measures.map((measure) => `sum(${measure})`).join(', ');
+  const added = measures.map((measure) => `${measure} = ${name}.${measure} + excluded.${measure}`).join(', ');
+  return `WITH folded AS (
+      INSERT INTO ${name} (${columns}, ${measures.join(', ')})
+      SELECT ${columns}, ${sums} FROM cost_entries WHERE xid >= $1::xid8 AND xid < $2::xid8 GROUP BY ${columns}
+      ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${added} RETURNING 1)
+    SELECT count(*)::int AS count FROM folded`;
+}
+
+/**
+ * Appends what the slots of finished attempts cost, at the price that their pool had on the day. A pool without a
+ * price costs nothing, and its slot-seconds are counted all the same.
+ */
+export async function appendComputeCosts(database: Database): Promise<number> {
+  const rows = await database.query(
+    `WITH due AS (
+       SELECT session_id, attempt FROM attempts WHERE NOT costed AND ended_at IS NOT NULL
+       ORDER BY ended_at LIMIT 500 FOR UPDATE SKIP LOCKED),
+     marked AS (
+       UPDATE attempts a SET costed = true FROM due
+       WHERE a.session_id = due.session_id AND a.attempt = due.attempt
+       RETURNING a.session_id, a.server_id, (a.created_at AT TIME ZONE 'UTC')::date AS day,
+         extract(epoch FROM a.ended_at - a.created_at) AS seconds)
+     INSERT INTO cost_entries (kind, session_id, day, project_id, agent, subject, runtime, provider, model, cost_centre,
+       slot_seconds, compute_usd)
+     SELECT 'compute', m.session_id, m.day, s.project_id, 'default', s.opened_by, s.runtime, 'fleet',
+       'slot ' || coalesce(v.pool, 'unknown'), coalesce(c.cost_centre, ''), m.seconds,
+       coalesce(m.seconds * (SELECT usd_per_slot_hour FROM pool_prices p
+         WHERE p.pool = v.pool AND p.from_day <= m.day ORDER BY p.from_day DESC LIMIT 1) / 3600, 0)
+     FROM marked m JOIN sessions s ON s.id = m.session_id LEFT JOIN agent_servers v ON v.id = m.server_id
+       LEFT JOIN cost_centres c ON c.project_id = s.project_id
+     RETURNING 1`,
+  );
+  return rows.length;
+}

@@ -1,0 +1,140 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import {
+  billLineSchema,
+  budgetScopes,
+  reconciliationRowSchema,
+} from '@lemniscate/shared/costs/cost-report.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { readGivenPriceBook } from '@lemniscate/shared/model/given-price-book.ts';
+import { overlayBook } from '@lemniscate/shared/model/price-book.ts';
+import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
+import { setBudget, setCostCentre, setPoolPrice } from '../application/costs/budgets.ts';
+import { correctCosts } from '../application/costs/correct-costs.ts';
+import { rebuildCosts } from '../application/costs/fold-costs.ts';
+import { reconcileBill } from '../application/costs/reconcile-bill.ts';
+import type { Log } from '../application/ports/log.ts';
+import type { Database } from '../application/ports/transaction.ts';
+import type { App } from './app.ts';
+import { personOf } from './identity.ts';
+
+export interface CostAdminDeps {
+  readonly database: Database;
+  readonly priceBook: PriceBook;
+  readonly log: Log;
+}
+
+const money = z.string().regex(/^\d{1,12}(\.\d{1,12})?$/, 'must be a decimal text such as "250.00"');
+const name = z.string().min(1).max(200);
+const nothing = z.object({});
+
+/** Public listener: what people decide about costs. Programs may read costs and change nothing. */
+export function registerCostAdminRoutes(app: App, { database, priceBook, log }: CostAdminDeps): void {
+  const byPerson = (request: FastifyRequest, what: string, details: object): void => {
+    const person = personOf(request);
+    if (person.kind !== 'human')
+      throw new CodedError(
+        'forbidden',
+        `Costs are changed by a person's login; ${person.name} is a program.`,
+      );
+    log.info({ subject: person.subject, ...details }, what);
+  };
+
+  app.put(
+    '/v1/costs/budgets/:scope/:name',
+    {
+      schema: {
+        params: z.object({ scope: z.enum(budgetScopes), name }),
+        body: z.strictObject({ amountUsd: money.nullable() }),
+        response: { 200: nothing },
+      },
+    },
+    async (request) => {
+      const { scope, name: of } = request.params;
+      const { amountUsd } = request.body;
+      byPerson(request, 'a budget was set', { scope, of, amountUsd });
+      if (amountUsd !== null && /^[0.]+$/.test(amountUsd))
+        throw new CodedError('request_invalid', 'A budget is more than zero; null removes it.');
+      await setBudget(database, scope, of, amountUsd);
+      return {};
+    },
+  );
+
+  app.put(
+    '/v1/costs/centres/:project',
+    {
+      schema: {
+        params: z.object({ project: name }),
+        body: z.strictObject({ costCentre: z.string().max(100) }),
+        response: { 200: nothing },
+      },
+    },
+    async (request) => {
+      const { project } = request.params;
+      byPerson(request, 'a cost centre was set', { project, ...request.body });
+      await setCostCentre(database, project, request.body.costCentre);
+      return {};
+    },
+  );
+
+  app.put(
+    '/v1/costs/pools/:pool',
+    {
+      schema: {
+        params: z.object({ pool: name }),
+        body: z.strictObject({ fromDay: z.iso.date(), usdPerSlotHour: money }),
+        response: { 200: nothing },
+      },
+    },
+    async (request) => {
+      const { pool } = request.params;
+      byPerson(request, 'a pool price was set', { pool, ...request.body });
+      await setPoolPrice(database, pool, request.body.fromDay, request.body.usdPerSlotHour);
+      return {};
+    },
+  );
+
+  app.post(
+    '/v1/costs/corrections',
+    {
+      schema: {
+        body: z.strictObject({
+          provider: name,
+          model: name,
+          from: z.iso.date(),
+          to: z.iso.date(),
+          reason: z.string().min(1).max(500),
+          /** A price book in the form of `costs replay`; absent: the fleet's own, as it is now. */
+          prices: z.unknown().optional(),
+        }),
+        response: { 200: z.object({ corrected: z.int(), differenceUsd: z.string() }) },
+      },
+    },
+    async (request) => {
+      const { prices, ...correction } = request.body;
+      byPerson(request, 'costs were corrected', correction);
+      const book =
+        prices === undefined
+          ? priceBook
+          : overlayBook(priceBook, readGivenPriceBook(prices, correction.provider));
+      return correctCosts(database, correction, book);
+    },
+  );
+
+  app.post(
+    '/v1/costs/reconciliations',
+    {
+      schema: {
+        body: z.strictObject({ lines: z.array(billLineSchema).min(1).max(10_000) }),
+        response: { 200: z.object({ lines: z.array(reconciliationRowSchema) }) },
+      },
+    },
+    async (request) => ({ lines: await reconcileBill(database, request.body.lines) }),
+  );
+
+  app.post('/v1/costs/rebuild', { schema: { response: { 200: nothing } } }, async (request) => {
+    byPerson(request, 'the rollups of costs are rebuilt', {});
+    await rebuildCosts(database);
+    return {};
+  });
+}

@@ -1,0 +1,81 @@
+import type { AuditEntryType } from './entry.ts';
+
+/** OCSF classes that entries fall into, with their category. */
+const ocsfClasses = {
+  apiActivity: { class_uid: 6003, class_name: 'API Activity', category_uid: 6 },
+  applicationLifecycle: { class_uid: 6002, class_name: 'Application Lifecycle', category_uid: 6 },
+  processActivity: { class_uid: 1007, class_name: 'Process Activity', category_uid: 1 },
+  fileActivity: { class_uid: 1001, class_name: 'File System Activity', category_uid: 1 },
+  authentication: { class_uid: 3002, class_name: 'Authentication', category_uid: 3 },
+  authorizeSession: { class_uid: 3003, class_name: 'Authorize Session', category_uid: 3 },
+  detectionFinding: { class_uid: 2004, class_name: 'Detection Finding', category_uid: 2 },
+} as const;
+
+/** How one type of entry is told to receivers. */
+export interface EventMapping {
+  readonly ocsf: keyof typeof ocsfClasses;
+  /** OCSF `activity_id` within its class; 99 is "other", and the type is then its name. */
+  readonly activity: number;
+  /** CEF severity, 0 to 10; OCSF's severity id follows from it. */
+  readonly severity: number;
+  /** CEF name: what a person reads in a list. */
+  readonly name: string;
+}
+
+const map = (ocsf: EventMapping['ocsf'], activity: number, severity: number, name: string): EventMapping => ({
+  ocsf,
+  activity,
+  severity,
+  name,
+});
+
+/** Every type of event that leaves, by name. */
+export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', EventMapping>> = {
+  'session.opened': map('authorizeSession', 1, 3, 'Session opened'),
+  'session.queued': map('applicationLifecycle', 99, 1, 'Session queued'),
+  'attempt.started': map('applicationLifecycle', 3, 1, 'Session placed on a server'),
+  'session.running': map('applicationLifecycle', 3, 1, 'Session running'),
+  'attempt.lost': map('applicationLifecycle', 99, 5, 'Attempt lost'),
+  'session.paused': map('applicationLifecycle', 99, 1, 'Session paused'),
+  'session.resumed': map('applicationLifecycle', 99, 1, 'Session resumed'),
+  'budget.exhausted': map('authorizeSession', 99, 4, 'Budget used up'),
+  'budget.declined': map('authorizeSession', 99, 4, 'Budget not extended'),
+  'budget.extended': map('authorizeSession', 1, 4, 'Budget extended'),
+  'tool.proposed': map('apiActivity', 99, 2, 'Tool call proposed'),
+  'tool.decided': map('authorizeSession', 1, 3, 'Tool call decided'),
+  'tool.executed': map('processActivity', 1, 3, 'Tool call executed'),
+  'model.exchanged': map('apiActivity', 2, 1, 'Model exchange'),
+  'approval.requested': map('authorizeSession', 99, 3, 'Approval requested'),
+  'approval.voted': map('authorizeSession', 99, 4, 'Approval given by one of several'),
+  'approval.decided': map('authorizeSession', 1, 4, 'Approval decided'),
+  'session.messaged': map('apiActivity', 99, 2, 'Message to a session'),
+  'session.stopped': map('applicationLifecycle', 4, 4, 'Session stopped'),
+  'session.revoked': map('authorizeSession', 2, 7, 'Session revoked'),
+  'user.revoked': map('authorizeSession', 2, 8, 'Access revoked'),
+  'user.restored': map('authorizeSession', 1, 7, 'Access restored'),
+  'session.ended': map('applicationLifecycle', 4, 2, 'Session ended'),
+  'sandbox.destroyed': map('applicationLifecycle', 2, 1, 'Sandbox destroyed'),
+  'diff.offered': map('fileActivity', 99, 2, 'Diff offered'),
+  'diff.decided': map('fileActivity', 99, 4, 'Diff decided'),
+  'policy.changed': map('apiActivity', 3, 6, 'Policy changed'),
+  'server.joined': map('applicationLifecycle', 1, 4, 'Agent server joined'),
+  'server.left': map('applicationLifecycle', 2, 4, 'Agent server left'),
+  'login.accepted': map('authentication', 1, 2, 'Login accepted'),
+  'login.refused': map('authentication', 1, 6, 'Login refused'),
+  'log.key_rotated': map('detectionFinding', 1, 7, 'Audit key handed over'),
+  'log.restored': map('detectionFinding', 1, 9, 'Audit database restored'),
+  'log.undeliverable': map('detectionFinding', 1, 7, 'Audit entry refused by a receiver'),
+  'log.checkpoint': map('apiActivity', 99, 1, 'Audit checkpoint'),
+  'chain.opened': map('applicationLifecycle', 99, 1, 'Audit chain opened'),
+  'chain.closed': map('applicationLifecycle', 99, 1, 'Audit chain closed'),
+};
+
+const unknown = map('apiActivity', 99, 3, 'Audit entry');
+
+/** The mapping of a type; one that a newer writer has made is told as an API activity. */
+export function mappingOf(type: string): EventMapping {
+  return Object.hasOwn(eventMappings, type) ? eventMappings[type as keyof typeof eventMappings] : unknown;
+}
+
+export const ocsfClassOf = (mapping: EventMapping): (typeof ocsfClasses)[EventMapping['ocsf']] =>
+  ocsfClasses[mapping.ocsf];

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { csvLine } from './csv.ts';
+import { focusBuckets, focusColumns, toFocusRow } from './focus.ts';
+import type { FocusCharge } from './focus.ts';
+
+const charge: FocusCharge = {
+  sessionId: 's_1',
+  day: '2026-12-31',
+  project: 'shop',
+  agent: 'default',
+  user: 'ada',
+  runtime: 'native',
+  provider: 'anthropic',
+  model: 'claude-sonnet-5',
+  costCentre: 'CC-7',
+  priceBook: 'book-1',
+  kind: 'usage',
+  bucket: 'output',
+  quantity: '1500',
+  usd: '0.0225',
+  complete: true,
+};
+const account = { id: 'acme', name: 'Acme' };
+const rowOf = (more: Partial<FocusCharge>): Record<string, string | null> =>
+  Object.fromEntries(
+    toFocusRow({ ...charge, ...more }, account).map((value, index) => [focusColumns[index]?.name, value]),
+  );
+
+/** The columns that FOCUS 1.2 makes mandatory, with whether the specification allows null. */
+const mandatory: Readonly<Record<string, boolean>> = {
+  BilledCost: false,
+  BillingAccountId: false,
+  BillingAccountName: true,
+  BillingCurrency: false,
+  BillingPeriodEnd: false,
+  BillingPeriodStart: false,
+  ChargeCategory: false,
+  ChargeClass: true,
+  ChargeDescription: true,
+  ChargePeriodEnd: false,
+  ChargePeriodStart: false,
+  ContractedCost: false,
+  EffectiveCost: false,
+  InvoiceIssuerName: false,
+  ListCost: false,
+  PricingQuantity: true,
+  PricingUnit: true,
+  ProviderName: false,
+  PublisherName: false,
+  ServiceCategory: false,
+  ServiceName: false,
+};
+
+const forms = {
+  decimal: /^-?\d+(\.\d+)?$/,
+  time: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/,
+  text: /\S/,
+  json: /^\{.*\}$/,
+} as const;
+
+describe('FOCUS 1.2', () => {
+  for (const [name, nullable] of Object.entries(mandatory))
+    test(`${name} is there`, () => {
+      const column = focusColumns.find((one) => one.name === name);
+      assert.ok(column !== undefined);
+      // A column may be stricter than the specification, never looser.
+      assert.ok(nullable || !column.nullable);
+    });
+
+  const variants: readonly Partial<FocusCharge>[] = [
+    ...focusBuckets.map((bucket) => ({
+      bucket,
+      kind: bucket === 'compute' ? ('compute' as const) : ('usage' as const),
+    })),
+    { kind: 'correction', usd: '-0.5' },
+    { costCentre: '', priceBook: '', complete: false },
+  ];
+  for (const variant of variants)
+    test(`every column has its type and allowed values: ${JSON.stringify(variant)}`, () => {
+      const row = rowOf(variant);
+      for (const { name, type, nullable, allowed } of focusColumns) {
+        const value = row[name] ?? null;
+        if (value === null) assert.ok(nullable, `${name} is null`);
+        else {
+          assert.match(value, forms[type], name);
+          assert.ok(allowed?.includes(value) ?? true, `${name} is ${value}`);
+        }
+      }
+    });
+
+  test('names are unique, in Pascal case, and our own begin with x_', () => {
+    const names = focusColumns.map(({ name }) => name);
+    assert.equal(new Set(names).size, names.length);
+    for (const name of names) assert.match(name, /^(x_)?[A-Z][A-Za-z]*$/);
+  });
+
+  test('periods: the charge is inside its month, and the end is exclusive', () => {
+    const row = rowOf({});
+    assert.deepEqual(
+      [row['BillingPeriodStart'], row['BillingPeriodEnd'], row['ChargePeriodStart'], row['ChargePeriodEnd']],
+      ['2026-12-01T00:00:00Z', '2027-01-01T00:00:00Z', '2026-12-31T00:00:00Z', '2027-01-01T00:00:00Z'],
+    );
+  });
+
+  test('a correction has money and no quantity', () => {
+    const row = rowOf({ kind: 'correction', usd: '-0.5' });
+    assert.deepEqual(
+      [row['ChargeClass'], row['BilledCost'], row['PricingQuantity'], row['PricingUnit']],
+      ['Correction', '-0.5', null, null],
+    );
+  });
+
+  test('quantities are in their units', () => {
+    const row = rowOf({});
+    assert.deepEqual(
+      [row['ConsumedQuantity'], row['ConsumedUnit'], row['PricingQuantity'], row['PricingUnit']],
+      ['1500', 'Tokens', '0.0015', '1000000 Tokens'],
+    );
+    assert.equal(rowOf({ kind: 'compute', bucket: 'compute', quantity: '1800' })['PricingQuantity'], '0.5');
+  });
+});
+
+test('CSV: quotes, lines and what a spreadsheet would run', () => {
+  assert.equal(csvLine(['a,b', 'say "x"', null, 3, '-1.5']), '"a,b","say ""x""",,3,-1.5\r\n');
+  assert.equal(
+    csvLine(['=HYPERLINK("x")', '-cmd', '@x', '+1+1']),
+    `"'=HYPERLINK(""x"")",'-cmd,'@x,'+1+1\r\n`,
+  );
+});

@@ -1,0 +1,71 @@
+import type { z } from 'zod';
+
+/** What a policy lets through beyond the list, by name. The policy's author answers for where that leads. */
+export interface GatewayExceptions {
+  readonly fields?: readonly string[] | undefined;
+  readonly toolTypes?: readonly string[] | undefined;
+  readonly betas?: readonly string[] | undefined;
+}
+
+export type RequestCheck =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      /** Where in the request, for example `tools.0.type`. */
+      readonly field: string;
+      readonly reason: string;
+    };
+
+/** Why content that the provider would have to fetch is refused; schemas of all wires use these words. */
+export const fetchesNothing = 'content must be in the request itself; the provider fetches nothing for us';
+
+/** Checks a body against an allow-list, without what the policy excepts. Tells the first place that is not on it. */
+export function checkAgainst(
+  allowList: z.ZodType,
+  body: unknown,
+  exceptions: GatewayExceptions,
+): RequestCheck {
+  const issue = allowList.safeParse(withoutExceptions(body, exceptions)).error?.issues[0];
+  if (issue === undefined) return { ok: true };
+  const place = issue.path.map(String).join('.');
+  const field = issue.code === 'unrecognized_keys' ? [place, issue.keys[0]].filter(Boolean).join('.') : place;
+  return { ok: false, field: field === '' ? 'body' : field, reason: explain(issue, field) };
+}
+
+/** Checks the names in a comma-separated header of betas. */
+export function checkBetas(
+  header: string,
+  value: string | undefined,
+  harmless: ReadonlySet<string>,
+  exceptions: GatewayExceptions,
+): RequestCheck {
+  const betas = (value ?? '').split(',').map((name) => name.trim());
+  const foreign = betas.find(
+    (name) => name !== '' && !harmless.has(name) && exceptions.betas?.includes(name) !== true,
+  );
+  if (foreign === undefined) return { ok: true };
+  return { ok: false, field: header, reason: `the beta ${foreign} is not on the list of this gateway` };
+}
+
+function withoutExceptions(body: unknown, exceptions: GatewayExceptions): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const kept = Object.entries(body).filter(([name]) => exceptions.fields?.includes(name) !== true);
+  return Object.fromEntries(
+    kept.map(([name, value]: [string, unknown]) => {
+      if (name !== 'tools' || !Array.isArray(value)) return [name, value];
+      const isExcepted = (tool: { readonly type?: unknown } | null): boolean =>
+        typeof tool?.type === 'string' && exceptions.toolTypes?.includes(tool.type) === true;
+      return [name, value.filter((tool: { readonly type?: unknown } | null) => !isExcepted(tool))];
+    }),
+  );
+}
+
+function explain(issue: z.core.$ZodIssue, field: string): string {
+  if (issue.code === 'unrecognized_keys') return `${issue.keys.join(', ')} is not passed on by this gateway`;
+  if (/^tools\.\d+(\.tools\.\d+)?\.type$/.test(field)) {
+    return 'only tools that the client runs are passed on; tools of the provider would reach the network';
+  }
+  if (field.endsWith('.source.type')) return fetchesNothing;
+  if (issue.code === 'invalid_union') return 'this kind is not passed on by this gateway';
+  return issue.message;
+}
