@@ -206,3 +206,22 @@ test('on the terminal a session that ran out of actions has one more exchange, a
     assert.equal((await ask(claim, 'c3')).verdict, 'stop', 'whatever the last words ask for');
   }
 });
+
+test('commands are counted by themselves: the next one stops the session, another tool does not', async () => {
+  const policy = {
+    tools: { read_file: 'allow' as const, run_command: 'allow' as const },
+    freeCommands: ['ls'],
+    budgets: { maxCommands: 1 },
+  };
+  const claim = await openTestSession(record, { interactive: true, policy });
+  const run = (callId: string) => {
+    const args = { command: 'ls' };
+    const proposal = { callId, turn: 1, tool: 'run_command', arguments: args, waitMs: 0 };
+    return requestPermit(record, claim, { ...proposal, argumentsDigest: argumentsDigest(args) }, never);
+  };
+  assert.equal((await run('c1')).verdict, 'go');
+  assert.equal((await ask(claim, 'c2')).verdict, 'go');
+  const answer = await run('c3');
+  assert.ok(answer.verdict === 'stop');
+  assert.equal(answer.reason, 'budget_commands');
+});
