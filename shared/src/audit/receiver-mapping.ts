@@ -48,7 +48,7 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'approval.requested': map('authorizeSession', 99, 3, 'Approval requested'),
   'approval.voted': map('authorizeSession', 99, 4, 'Approval given by one of several'),
   'approval.decided': map('authorizeSession', 1, 4, 'Approval decided'),
-  'session.messaged': map('apiActivity', 1, 2, 'Follow-up message'),
+  'session.messaged': map('apiActivity', 99, 2, 'Message to a session'),
   'session.stopped': map('applicationLifecycle', 4, 4, 'Session stopped'),
   'session.revoked': map('authorizeSession', 2, 7, 'Session revoked'),
   'user.revoked': map('authorizeSession', 2, 8, 'Access revoked'),

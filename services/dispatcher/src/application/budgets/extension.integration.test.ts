@@ -182,10 +182,10 @@ test('a client’s tighter bounds count and looser ones do not', async () => {
 
 test('on the terminal a session that ran out of actions has one more exchange, and no other surface has', async () => {
   const planned = {
-    prices: 'anthropic',
+    provider: 'scripted',
+    prices: 'scripted',
     endpoint: 'anthropic-messages',
     fallbackFor: null,
-    provider: 'scripted',
     model: 'scripted-1',
     requestBytes: 10,
     maxTokens: 10,
@@ -197,7 +197,7 @@ test('on the terminal a session that ran out of actions has one more exchange, a
     ['api', false],
   ] as const) {
     const claim = await openTestSession(record, { surface, policy: policyOf({ maxActions: 1 }) });
-    const begin = () => beginExchange({ ...record, priceBook, gatewayId: 'gw_test' }, claim, planned);
+    const begin = () => beginExchange({ ...record, priceBook, gatewayId: 'test' }, claim, planned);
     await begin();
     await ask(claim, 'c1');
     assert.equal((await ask(claim, 'c2')).verdict, 'stop');
@@ -205,4 +205,23 @@ test('on the terminal a session that ran out of actions has one more exchange, a
     await assert.rejects(begin(), { code: 'budget_exhausted' });
     assert.equal((await ask(claim, 'c3')).verdict, 'stop', 'whatever the last words ask for');
   }
+});
+
+test('commands are counted by themselves: the next one stops the session, another tool does not', async () => {
+  const policy = {
+    tools: { read_file: 'allow' as const, run_command: 'allow' as const },
+    freeCommands: ['ls'],
+    budgets: { maxCommands: 1 },
+  };
+  const claim = await openTestSession(record, { interactive: true, policy });
+  const run = (callId: string) => {
+    const args = { command: 'ls' };
+    const proposal = { callId, turn: 1, tool: 'run_command', arguments: args, waitMs: 0 };
+    return requestPermit(record, claim, { ...proposal, argumentsDigest: argumentsDigest(args) }, never);
+  };
+  assert.equal((await run('c1')).verdict, 'go');
+  assert.equal((await ask(claim, 'c2')).verdict, 'go');
+  const answer = await run('c3');
+  assert.ok(answer.verdict === 'stop');
+  assert.equal(answer.reason, 'budget_commands');
 });

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { createRandom } from '@lemniscate/shared/policy/command/fuzz/random.ts';
+import type { Random } from '@lemniscate/shared/policy/command/fuzz/random.ts';
+import { canTransition } from '@lemniscate/shared/transition-table.ts';
+import { sessionHasEnded, sessionTransitions } from '@lemniscate/shared/session/state.ts';
+import type { SessionState } from '@lemniscate/shared/session/state.ts';
+import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { createTestRecord } from '../../testing/traffic/record.ts';
+import type { TestRecord } from '../../testing/traffic/record.ts';
+import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
+import { decideApproval, expireApproval } from '../approvals/decide-approval.ts';
+import { listApprovals } from '../approvals/approval-row.ts';
+import { decideExtension } from '../budgets/decide-extension.ts';
+import type { Person } from '../identity.ts';
+import { mintAttempt } from '../placement/mint-attempt.ts';
+import { loseAttempt } from '../recovery/lose-attempt.ts';
+import { stopSession } from '../sessions/stop-session.ts';
+import { requestPermit } from './request-permit.ts';
+
+let record: TestRecord;
+before(async () => {
+  record = await createTestRecord();
+});
+after(() => record.close());
+
+const people: readonly Person[] = ['person-1', 'ada', 'ben'].map((subject) => ({
+  subject,
+  name: subject,
+  kind: 'human',
+  roles: ['approver'],
+}));
+const gone = AbortSignal.timeout(60_000);
+const servers = {
+  place: () => Promise.resolve({ kind: 'taken' as const }),
+  destroy: () => undefined,
+};
+const calls = [
+  { tool: 'read_file', arguments: { path: 'a' } },
+  { tool: 'run_command', arguments: { command: 'make all' } },
+  { tool: 'run_command', arguments: { command: 'npm publish' } },
+  { tool: 'run_command', arguments: { command: 'sudo make' } },
+] as const;
+
+/** One thing that may happen to a session at any moment. What is refused is refused with a code, never half done. */
+type Event = (sessionId: string, random: Random) => Promise<unknown>;
+
+const events: readonly (readonly [weight: number, event: Event])[] = [
+  [8, ask],
+  [5, (id, random) => onApproval(id, random, ['approve', 'approve', 'reject'])],
+  [1, expire],
+  [
+    2,
+    (id, random) =>
+      decideExtension(record, random.pick(people), id, random.pick(['extend', 'extend', 'end'])),
+  ],
+  [1, crash],
+  [
+    1,
+    (id, random) =>
+      random.chance(30) ? stopSession({ ...record, servers }, random.pick(people), id) : ask(id, random),
+  ],
+];
+
+async function ask(sessionId: string, random: Random): Promise<void> {
+  const [row] = await record.database.query<{ attempt: number }>(
+    'SELECT attempt FROM sessions WHERE id = $1',
+    [sessionId],
+  );
+  const call = random.pick(calls);
+  const claim = { sessionId, attempt: row?.attempt ?? 1, serverId: 'server-a' };
+  await requestPermit(
+    record,
+    claim,
+    {
+      callId: `c${random.below(6)}-${call.tool}-${calls.indexOf(call)}`,
+      turn: 1,
+      ...call,
+      argumentsDigest: argumentsDigest(call.arguments),
+      waitMs: random.pick([0, 0, 30]),
+    },
+    gone,
+  );
+}
+
+async function onApproval(
+  sessionId: string,
+  random: Random,
+  decisions: readonly ('approve' | 'reject')[],
+): Promise<void> {
+  const approvals = await listApprovals(record.database, sessionId);
+  if (approvals.length === 0) return;
+  const approval = random.pick(approvals);
+  await decideApproval(record, random.pick(people), sessionId, approval.id, {
+    decision: random.pick(decisions),
+    scope: random.pick(['once', 'session']),
+    argumentsDigest: approval.argumentsDigest,
+  });
+}
+
+async function expire(sessionId: string, random: Random): Promise<void> {
+  const waiting = (await listApprovals(record.database, sessionId)).filter(
+    ({ state }) => state === 'waiting',
+  );
+  if (waiting.length > 0) await expireApproval(record, sessionId, random.pick(waiting).id);
+}
+
+/** The server is lost, and the session begins again elsewhere. */
+async function crash(sessionId: string): Promise<void> {
+  const [row] = await record.database.query<{ attempt: number }>(
+    'SELECT attempt FROM sessions WHERE id = $1',
+    [sessionId],
+  );
+  const held = { sessionId, attempt: row?.attempt ?? 1, serverId: 'server-a' };
+  await loseAttempt({ ...record, servers, maxLosses: 100 }, { ...held, why: 'lease_expired' });
+  const [lost] = await record.database.query<{ generation: number }>(
+    `SELECT generation FROM sessions WHERE id = $1`,
+    [sessionId],
+  );
+  const times = { leaseMs: 3_600_000, startTimeoutMs: 3_600_000 };
+  const job = { sessionId, generation: lost?.generation ?? 1 };
+  await mintAttempt({ ...record, times, newRelayToken: () => record.newId('request') }, job, 'server-a');
+}
+
+async function happen(sessionId: string, random: Random): Promise<void> {
+  const bag = events.flatMap(([weight, event]) => Array<Event>(weight).fill(event));
+  await random
+    .pick(bag)(sessionId, random)
+    .catch((error: unknown) => {
+      if (!isCodedError(error)) throw error;
+    });
+}
+
+const rounds = 40;
+
+test(`${rounds} storms of asks, decisions, expiries, crashes and stops: no execution without a decision, none with two`, async (t) => {
+  let permitted = 0;
+  let byHumans = 0;
+  for (let seed = 1; seed <= rounds; seed += 1) {
+    const random = createRandom(seed);
+    const { sessionId } = await openTestSession(record, {
+      interactive: true,
+      policy: {
+        tools: { read_file: 'allow' },
+        fourEyes: [{ commands: ['npm publish'] }],
+        budgets: { maxActions: 6, maxExtensions: 1 },
+        continueAfterToolRejection: true,
+      },
+    });
+    for (let wave = 0; wave < 8; wave += 1)
+      await Promise.all(Array.from({ length: 5 }, () => happen(sessionId, random)));
+    const counted = await check(sessionId, `seed ${seed}`);
+    permitted += counted.permitted;
+    byHumans += counted.byHumans;
+  }
+  t.diagnostic(`${permitted} permitted calls, ${byHumans} of them by humans`);
+  assert.ok(permitted > rounds && byHumans > 10, 'the storms did something');
+});
+
+async function check(sessionId: string, where: string) {
+  const entries = await chainEntries(record, sessionChain(sessionId));
+  const calls = await record.database.query<{
+    attempt: number;
+    call_id: string;
+    tool: string;
+    decided_by: string | null;
+    go: boolean;
+  }>(
+    `SELECT attempt, call_id, tool, decided_by, coalesce(answer ->> 'verdict' = 'go', false) AS go
+     FROM tool_calls WHERE session_id = $1`,
+    [sessionId],
+  );
+  const attempts = await record.database.query<{
+    call: string;
+    attempt: number;
+    answer: string;
+    decided: string;
+  }>(
+    `SELECT e ->> 'call' AS call, (j ->> 'attempt')::int AS attempt, e ->> 'answer' AS answer,
+       e ->> 'decidedBy' AS decided
+     FROM audit_entries, LATERAL (SELECT convert_from(body, 'UTF8')::jsonb AS j) b, LATERAL (SELECT j -> 'body' AS e) c
+     WHERE chain = $1 AND type = 'tool.decided'`,
+    [sessionChain(sessionId)],
+  );
+  const permitted = calls.filter(({ go }) => go);
+  for (const call of calls) {
+    const decisions = attempts.filter(
+      (entry) => entry.call === call.call_id && entry.attempt === call.attempt,
+    );
+    assert.ok(decisions.length <= 1, `${where}: ${call.call_id} was decided ${decisions.length} times`);
+    if (!call.go) continue;
+    assert.equal(decisions.length, 1, `${where}: ${call.call_id} was permitted without a decision`);
+    assert.match(call.decided_by ?? '', /^(human|automation)$/, where);
+    assert.deepEqual([decisions[0]?.answer, decisions[0]?.decided], ['go', call.decided_by], where);
+    assert.ok(
+      call.tool === 'read_file' ? call.decided_by === 'automation' : call.decided_by === 'human',
+      where,
+    );
+    assert.ok(!call.call_id.endsWith('-3'), `${where}: a refused command ran`);
+  }
+  await checkApprovals(sessionId, entries, where);
+  await checkStates(sessionId, entries, where);
+  return {
+    permitted: permitted.length,
+    byHumans: permitted.filter((call) => call.decided_by === 'human').length,
+  };
+}
+
+async function checkApprovals(
+  sessionId: string,
+  entries: Awaited<ReturnType<typeof chainEntries>>,
+  where: string,
+): Promise<void> {
+  for (const approval of await listApprovals(record.database, sessionId)) {
+    const decided = entries.filter(
+      (entry) => entry.type === 'approval.decided' && entry.body['approval'] === approval.id,
+    );
+    assert.equal(decided.length, approval.state === 'waiting' ? 0 : 1, `${where}: ${approval.id}`);
+    if (decided[0] !== undefined) assert.equal(decided[0].body['decision'], approval.state, where);
+    if (approval.state === 'approved') assert.ok(approval.approvedBy.length >= approval.people, where);
+    assert.equal(new Set(approval.approvedBy).size, approval.approvedBy.length, where);
+  }
+}
+
+async function checkStates(
+  sessionId: string,
+  entries: Awaited<ReturnType<typeof chainEntries>>,
+  where: string,
+): Promise<void> {
+  const states = await record.database.query<{ state: SessionState }>(
+    `SELECT event ->> 'state' AS state FROM session_events WHERE session_id = $1 AND type = 'state' ORDER BY position`,
+    [sessionId],
+  );
+  let at: SessionState = 'running';
+  for (const { state } of states) {
+    assert.ok(canTransition(sessionTransitions, at, state), `${where}: ${at} became ${state}`);
+    at = state;
+  }
+  assert.equal(entries.at(-1)?.type === 'chain.closed', sessionHasEnded(at), where);
+  const open = await record.database.query(
+    `SELECT 1 FROM approvals WHERE session_id = $1 AND state = 'waiting'
+     UNION ALL SELECT 1 FROM budget_extensions WHERE session_id = $1 AND state = 'waiting'`,
+    [sessionId],
+  );
+  if (sessionHasEnded(at)) assert.deepEqual(open, [], `${where}: an ended session still asks`);
+}
