@@ -33,6 +33,8 @@ describe('the dispatcher’s variables', () => {
       AGENT_SERVERS: 'https://a:1;pool=Big Pool',
       LEMNISCATE_SESSION_MAX_ACTIONS: '0',
       LEMNISCATE_SESSION_MAX_EXTENSIONS: '-1',
+      LEMNISCATE_COMMAND_MAX_SECONDS: '10m',
+      LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES: '10MiB',
     };
     for (const [name, value] of Object.entries(wrong))
       assert.throws(

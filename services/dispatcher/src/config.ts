@@ -40,6 +40,8 @@ const dispatcherVariables = z.object({
   LEMNISCATE_SESSION_MAX_ACTIONS: variable.integer(1, 100_000).optional(),
   LEMNISCATE_SESSION_MAX_MINUTES: variable.integer(1, 10_080).optional(),
   LEMNISCATE_SESSION_MAX_EXTENSIONS: variable.integer(0, 1_000).optional(),
+  LEMNISCATE_COMMAND_MAX_SECONDS: variable.integer(1, 86_400).optional(),
+  LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES: variable.integer(1_024, 1_073_741_824).optional(),
   LEMNISCATE_LOG_LEVEL: variable.oneOf(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
 });
@@ -78,6 +80,8 @@ export function announcedBounds(config: DispatcherConfig): { name: string; value
     LEMNISCATE_SESSION_MAX_ACTIONS: 150,
     LEMNISCATE_SESSION_MAX_MINUTES: 45,
     LEMNISCATE_SESSION_MAX_EXTENSIONS: 5,
+    LEMNISCATE_COMMAND_MAX_SECONDS: 600,
+    LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES: 10_485_760,
   } as const;
   return (Object.keys(usual) as (keyof typeof usual)[]).flatMap((name) => {
     const value = config[name] ?? usual[name];

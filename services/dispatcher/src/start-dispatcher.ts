@@ -278,16 +278,14 @@ async function openAuditLog(database: PostgresDatabase, log: Logger) {
 
 /** The bounds that a policy has if it does not write them, where the fleet sets others than the usual ones. */
 function budgetDefaultsOf(config: DispatcherConfig): BudgetDefaults {
-  const {
-    LEMNISCATE_SESSION_MAX_ACTIONS: maxActions,
-    LEMNISCATE_SESSION_MAX_MINUTES: maxMinutes,
-    LEMNISCATE_SESSION_MAX_EXTENSIONS: maxExtensions,
-  } = config;
-  return {
-    ...(maxActions === undefined ? {} : { maxActions }),
-    ...(maxMinutes === undefined ? {} : { maxMinutes }),
-    ...(maxExtensions === undefined ? {} : { maxExtensions }),
+  const set: Readonly<Record<keyof BudgetDefaults, number | undefined>> = {
+    maxActions: config.LEMNISCATE_SESSION_MAX_ACTIONS,
+    maxMinutes: config.LEMNISCATE_SESSION_MAX_MINUTES,
+    maxExtensions: config.LEMNISCATE_SESSION_MAX_EXTENSIONS,
+    commandMaxSeconds: config.LEMNISCATE_COMMAND_MAX_SECONDS,
+    commandMaxOutputBytes: config.LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES,
   };
+  return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
 
 /** Bounds that the application works with. Milliseconds unless the name says otherwise. */

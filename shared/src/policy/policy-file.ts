@@ -83,7 +83,12 @@ export function checkPolicy(
 }
 
 /** Defaults of the fleet's own, for the bounds that a policy does not write. */
-export type BudgetDefaults = Readonly<Partial<Record<(typeof boundSettings)[BoundSetting], number>>>;
+export type BudgetDefaults = Readonly<
+  Partial<Record<(typeof boundSettings)[BoundSetting] | (typeof commandBounds)[number], number>>
+>;
+
+/** Bounds of a single command; they stand beside the budgets in a policy, not in them. */
+const commandBounds = ['commandMaxSeconds', 'commandMaxOutputBytes'] as const;
 
 type BoundSetting = keyof typeof boundSettings;
 const settingNames = Object.keys(boundSettings) as BoundSetting[];
@@ -104,7 +109,13 @@ function boundsGivenTwice(written: unknown): BoundSetting | undefined {
 function withBounds(written: unknown, bounds: BudgetDefaults): unknown {
   if (!isRecord(written) || !(written['budgets'] === undefined || isRecord(written['budgets'])))
     return written;
-  return { ...written, budgets: { ...bounds, ...written['budgets'] } };
+  const { commandMaxSeconds, commandMaxOutputBytes, ...budgets } = bounds;
+  const commands = Object.entries({ commandMaxSeconds, commandMaxOutputBytes });
+  return {
+    ...Object.fromEntries(commands.filter(([, value]) => value !== undefined)),
+    ...written,
+    budgets: { ...budgets, ...written['budgets'] },
+  };
 }
 
 /** A fault for a reader: `line 3, budgets.maxActions: …`. */

@@ -83,3 +83,15 @@ test('advice tells rules without an effect', () => {
   assert.equal(policyAdvice(readPolicy(bash)).length, 3);
   assert.deepEqual(policyAdvice(defaultPolicy()), []);
 });
+
+test('bounds of the fleet hold where a policy writes none, for sessions and for commands', () => {
+  const fleet = { maxActions: 9, commandMaxSeconds: 30, commandMaxOutputBytes: 2048 };
+  const silent = readPolicy('', fleet);
+  assert.equal(silent.budgets.maxActions, 9);
+  assert.equal(silent.commandMaxSeconds, 30);
+  assert.equal(silent.commandMaxOutputBytes, 2048);
+  const written = readPolicy('commandMaxSeconds: 60\nbudgets: { maxActions: 7 }', fleet);
+  assert.equal(written.budgets.maxActions, 7);
+  assert.equal(written.commandMaxSeconds, 60);
+  assert.equal(written.commandMaxOutputBytes, 2048);
+});
