@@ -121,6 +121,7 @@ async function startInFolder(
   async function shutDown(): Promise<void> {
     await desk.drain();
     await pool.close();
+    await workingCopies.close();
     await heartbeat.stop();
     await app.close();
     await dispatcher.close();

@@ -89,6 +89,15 @@ test('preparing twice, and at once, leaves one spare and no draft', async (t) =>
   assert.deepEqual(readdirSync(join(tree, '..')).sort(), ['tree', 'tree.spare']);
 });
 
+test('a close gives up the copy under way and leaves no draft', async (t) => {
+  const { tree } = site(t);
+  const spares = createSpareCopies(failure);
+  const underWay = spares.prepare(tree);
+  await spares.close();
+  await underWay;
+  assert.equal(readdirSync(join(tree, '..')).filter((name) => name.includes('draft')).length, 0);
+});
+
 test('drafts of a process that died are removed', async (t) => {
   const { root, tree } = site(t);
   mkdirSync(`${tree}.spare-draft-0`);

@@ -12,6 +12,8 @@ export interface SpareCopies {
   lay(tree: string, folder: string, bounds: { signal: AbortSignal; timeoutMs: number }): Promise<void>;
   /** Puts one more copy aside for the next session, unless one lies there. In the background; never rejects. */
   prepare(tree: string): Promise<void>;
+  /** Gives up what is being put aside, and resolves when nothing of it is left. */
+  close(): Promise<void>;
 }
 
 /** A copy of 50,000 files takes seconds; one that takes longer than this is given up. */
@@ -33,7 +35,8 @@ export async function removeSpareDrafts(mirrors: string): Promise<void> {
  * more copy of the files on disk.
  */
 export function createSpareCopies(onFailure: (error: unknown) => void): SpareCopies {
-  const preparing = new Set<string>();
+  const stopping = new AbortController();
+  const preparing = new Map<string, Promise<void>>();
 
   const take = async (tree: string, folder: string): Promise<boolean> => {
     const claimed = `${tree}${draftMark}${randomUUID()}`;
@@ -61,25 +64,37 @@ export function createSpareCopies(onFailure: (error: unknown) => void): SpareCop
     await execute('cp', ['-a', '--reflink=auto', '--', `${tree}/.`, folder], bounds);
   };
 
+  const putAside = async (tree: string): Promise<void> => {
+    const draft = `${tree}${draftMark}${randomUUID()}`;
+    try {
+      await execute('cp', ['-a', '--reflink=auto', '--', tree, draft], {
+        timeout: prepareTimeoutMs,
+        signal: stopping.signal,
+      });
+      // onto a spare that is there already this fails, and the draft goes
+      await rename(draft, spareOf(tree));
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true });
+      const isThere = ['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '');
+      if (!isThere && !stopping.signal.aborted) onFailure(error);
+    }
+  };
+
   return {
     async lay(tree, folder, { signal, timeoutMs: timeout }) {
       if (await take(tree, folder)) return;
       await copy(tree, folder, { signal, timeout });
     },
-    async prepare(tree) {
-      if (preparing.has(tree)) return;
-      preparing.add(tree);
-      const draft = `${tree}${draftMark}${randomUUID()}`;
-      try {
-        await execute('cp', ['-a', '--reflink=auto', '--', tree, draft], { timeout: prepareTimeoutMs });
-        // onto a spare that is there already this fails, and the draft goes
-        await rename(draft, spareOf(tree));
-      } catch (error) {
-        await rm(draft, { recursive: true, force: true });
-        if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) onFailure(error);
-      } finally {
-        preparing.delete(tree);
-      }
+    prepare(tree) {
+      const underWay = preparing.get(tree);
+      if (underWay !== undefined) return underWay;
+      const work = putAside(tree).finally(() => preparing.delete(tree));
+      preparing.set(tree, work);
+      return work;
+    },
+    async close() {
+      stopping.abort();
+      await Promise.all(preparing.values());
     },
   };
 }

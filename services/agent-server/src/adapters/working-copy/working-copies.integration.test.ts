@@ -45,6 +45,7 @@ before(() => {
 });
 
 after(async () => {
+  await copies.close();
   assert.deepEqual(await driver.list(), []);
   rmSync(root, { recursive: true, force: true });
 });

@@ -117,6 +117,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
         throw error;
       }
     },
+    close: () => spares.close(),
     async recover() {
       await rm(sessions, { recursive: true, force: true });
       await mkdir(sessions, { recursive: true });
