@@ -81,7 +81,7 @@ async function startInFolder(
     newId: createNewId(),
     clock: systemClock,
     log,
-    onChange: () => heartbeat.wake(),
+    onChange: () => heartbeat.soon(),
   });
   const desk = createSessionDesk(
     {

@@ -6,8 +6,10 @@ import type { SessionDesk } from '../application/sessions/session-desk.ts';
 
 /** Keeps the leases and tells the dispatcher what this server holds: on a timer, and at once on a change. */
 export interface Heartbeat {
-  /** Something that the status tells has changed. */
+  /** Something that the dispatcher waits for has changed, such as a slot that is free. */
   wake(): void;
+  /** Something that the status tells has changed, and nobody waits for it: told within `soonMs`. */
+  soon(): void;
   start(): void;
   /** Sends a last one, so that what was held is known to be gone, and stops. Bounded. */
   stop(): Promise<void>;
@@ -19,6 +21,11 @@ export interface Heartbeat {
  */
 const everyMs = 2000;
 const lastWordMs = 2000;
+/**
+ * A claim changes the number of warm sandboxes just when its session needs the processor and the dispatcher most; the
+ * dispatcher knows of the session already.
+ */
+const soonMs = 150;
 const warmEveryMs = 30_000;
 
 export function createHeartbeat(deps: {
@@ -63,8 +70,15 @@ export function createHeartbeat(deps: {
   }
 
   let timers: NodeJS.Timeout[] = [];
+  let noted: NodeJS.Timeout | undefined;
   return {
     wake,
+    soon: () => {
+      noted ??= setTimeout(() => {
+        noted = undefined;
+        wake();
+      }, soonMs).unref();
+    },
     start: () => {
       void deps.dispatcher.warm();
       timers = [setInterval(wake, everyMs), setInterval(() => void deps.dispatcher.warm(), warmEveryMs)];
