@@ -62,7 +62,7 @@ export interface WarmPoolDeps {
 /**
  * After a claim the pool waits this long before it boots the next sandbox. A boot costs about 80 ms of processor time
  * and several `spawn`s of 10 ms each on this thread, just when the claimed session lays its working copy and runs its
- * first command: on two cores it took more than a third of the time to the first output. A claim that finds the pool
+ * first command. A claim that finds the pool
  * empty does not wait for it.
  */
 const refillPauseMs = 150;
