@@ -12,6 +12,7 @@ import type { Dispatcher } from './ports/dispatcher.ts';
 import type { JournalFiles } from './ports/journal-store.ts';
 import type { Log } from './ports/log.ts';
 import { createGate } from './signal-gate.ts';
+import { createUrgency } from './journal-urgency.ts';
 import { cut } from './text-stream.ts';
 
 /** One attempt's numbered events: written to disk, sent in order with one batch in flight, kept until acknowledged. */
@@ -45,6 +46,7 @@ const refusalsBeforeReplacement = 5;
 export function createJournal(deps: JournalDeps): Journal {
   const queue = createJournalQueue(deps.files, deps.bounds);
   const changed = createGate();
+  const urgency = createUrgency(changed.wake);
   const closing = new AbortController();
   let sending = false;
   let writeBroken = false;
@@ -67,7 +69,10 @@ export function createJournal(deps: JournalDeps): Journal {
   let limit = Number.POSITIVE_INFINITY;
 
   const delivering = untilClosed(async () => {
-    await changed.until(() => queue.sendable() > 0, closing.signal);
+    await changed.until(
+      () => queue.sendable() > 0 && urgency.isDue(queue.acknowledgedSeq()),
+      closing.signal,
+    );
     sending = true;
     try {
       const batch = await queue.batch(limit);
@@ -131,15 +136,17 @@ export function createJournal(deps: JournalDeps): Journal {
   return {
     emit: (event) => {
       const seq = queue.add(line(deps.clock, event));
+      urgency.note(event, seq);
       changed.wake();
       return seq;
     },
     room: (signal) => changed.until(() => queue.hasRoom(), waiting(signal)),
-    idle: () => !sending && queue.unwritten() === 0 && queue.sendable() === 0,
+    idle: () => !sending && !urgency.isDue(queue.acknowledgedSeq()),
     acknowledged: (seq, signal) => changed.until(() => queue.acknowledgedSeq() >= seq, waiting(signal)),
     drained: (signal) => changed.until(() => queue.empty(), waiting(signal)),
     close: async () => {
       if (!closing.signal.aborted) closing.abort(new Error('The journal is closed.'));
+      urgency.close();
       await Promise.all([writing, delivering]);
       await deps.files.remove();
     },
