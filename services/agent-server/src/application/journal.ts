@@ -69,10 +69,7 @@ export function createJournal(deps: JournalDeps): Journal {
   let limit = Number.POSITIVE_INFINITY;
 
   const delivering = untilClosed(async () => {
-    await changed.until(
-      () => queue.sendable() > 0 && urgency.isDue(queue.acknowledgedSeq()),
-      closing.signal,
-    );
+    await changed.until(() => queue.sendable() > 0 && urgency.isDue(queue.acknowledgedSeq()), closing.signal);
     sending = true;
     try {
       const batch = await queue.batch(limit);
