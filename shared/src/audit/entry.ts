@@ -18,6 +18,13 @@ export const auditEntryTypes = [
   'tool.proposed', // call, tool, arguments digest, path where the tool names one
   'tool.decided', // call, verdict, decided by, reasons, subject
   'tool.executed', // call, state, exit code, duration, output bytes
+  'tool.abandoned', // a call that began and whose end nobody will tell; ended by the dispatcher's task
+  'file.read', // call, path
+  'file.modified', // call, path
+  'egress.connected', // host, port, bytes, how long: where a policy opens a way out
+  'egress.refused',
+  'snapshot.taken', // name, digest, bytes
+  'snapshot.restored', // name, attempt that goes on from it
   'model.exchanged', // provider, model, four counts, cost, complete
   'approval.requested',
   'approval.voted', // one of several people said yes
@@ -35,7 +42,23 @@ export const auditEntryTypes = [
   'server.joined',
   'server.left',
   'login.accepted',
-  'login.refused',
+  'login.refused', // why; how often since the entry before, when it comes in floods
+  'role.changed', // whose roles, before and after
+  'credential.issued', // a service token, a join token: its name, never itself
+  'credential.revoked',
+  'config.changed', // service, names of the variables whose values are others than at the start before
+  'admin.acted', // an administrator's act that has no type of its own: what was done to what
+  'budget.set', // scope, name, amount
+  'price.set', // what costs how much from when on
+  'costs.corrected', // span, reason, difference
+  'retention.changed', // project, rules before and after
+  'retention.applied', // project, what a rule has removed and how much of it
+  'hold.placed', // legal hold over a project or a session
+  'hold.released',
+  'content.read', // retained content was shown to somebody
+  'content.shredded', // key of a project or a session destroyed
+  'session.erased', // what was removed, row by row and object by object, as counts
+  'person.erased', // pseudonym whose row in the map was erased
   'log.key_rotated', // old and new key, signed by both
   'log.restored', // epoch, the last checkpoint that the world outside had seen
   'log.undeliverable', // sink, id of the entry that the receiver refuses, why

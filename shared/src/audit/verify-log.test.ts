@@ -89,3 +89,21 @@ test('changed bytes are found even when the readable part was changed with them'
   });
   assert.deepEqual(firstFault(forged), { chain: 'session:b', seq: 2, fault: 'wrong_digest' });
 });
+
+test('a review entry holds the end of the session that it cites: another history of it is found', () => {
+  const end = chains[0]?.at(-1) ?? assert.fail();
+  const decided = (digest: string): SinkLine[] => {
+    const body = { decision: 'accepted', session: 'a', sessionChainDigest: digest, sessionChainClosed: true };
+    const review = extendChain(unopened('review:p'), [{ type: 'diff.decided', subject: 'ann', body }], at);
+    return review.entries.map((entry, place) =>
+      sinkLineSchema.parse(JSON.parse(toSinkLine({ index: lines.length + place, entry }))),
+    );
+  };
+  const right = Buffer.from(end.digest).toString('hex');
+  assert.equal(firstFault([...lines, ...decided(right)]), null);
+  const wrong = { chain: 'review:p', seq: 2, fault: 'citation_wrong' };
+  assert.deepEqual(firstFault([...lines, ...decided('0'.repeat(64))]), wrong);
+  // the session’s close itself is gone: what is cited is not there
+  const open = lines.filter((line) => line.chain !== 'session:a' || line.seq < 4);
+  assert.deepEqual(firstFault(renumber([...open, ...decided(right)])), wrong);
+});

@@ -1,4 +1,5 @@
 import { canonicalBytes } from './canonical.ts';
+import { citationOf } from './citation.ts';
 import { sameBytes } from './digest.ts';
 import { dedupId } from './sink-line.ts';
 import type { SinkLine } from './sink-line.ts';
@@ -47,11 +48,21 @@ export function createLogVerifier(from = 0): LogVerifier {
     if (verifier === null) return chainFault(line.chain, line.seq, 'after_close');
     const fault = verifier.push(fromStored(line));
     if (fault !== null) return fault;
+    if (!isCitedRightly(line)) return chainFault(line.chain, line.seq, 'citation_wrong');
     if (verifier.closed()) open.delete(line.chain);
     else open.set(line.chain, verifier);
     ends.set(line.chain, { seq: line.seq, digest: line.digest });
     next += 1;
     return null;
+  };
+
+  // a session that closed before the anchor is not known here
+  const isCitedRightly = (line: SinkLine): boolean => {
+    const cited = line.entry === null ? null : citationOf(line.chain, line.entry);
+    if (cited === null) return true;
+    const end = ends.get(cited.chain);
+    if (end === undefined) return from > 0;
+    return !open.has(cited.chain) && end.digest === cited.digest;
   };
 
   return {

@@ -23,6 +23,7 @@ export const chainFaults = {
   unreadable: 'the line is no audit entry',
   missing_chain: 'the whole chain is gone',
   index_gap: 'entries of the log before it are missing or out of order',
+  citation_wrong: 'it cites another end of its session than the session’s chain has',
   head_differs: 'the chain ends in another digest than the one that is known',
   checkpoint_unreadable: 'it is no checkpoint of an audit log',
   checkpoint_forged: 'no trusted key has signed it',

@@ -1,10 +1,14 @@
 import { createReadStream } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { readCanonical } from '@lemniscate/shared/audit/canonical.ts';
+import { citationOf } from '@lemniscate/shared/audit/citation.ts';
+import type { Citation } from '@lemniscate/shared/audit/citation.ts';
+import { toHex } from '@lemniscate/shared/audit/digest.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { sinkLineSchema } from '@lemniscate/shared/audit/sink-line.ts';
 import type { SinkLine } from '@lemniscate/shared/audit/sink-line.ts';
 import { chainsPageSchema, entriesPageSchema, fromStored } from '@lemniscate/shared/audit/stored-entry.ts';
-import type { ChainsPage, EntriesPage } from '@lemniscate/shared/audit/stored-entry.ts';
+import type { ChainsPage, EntriesPage, StoredEntry } from '@lemniscate/shared/audit/stored-entry.ts';
 import { chainFault, createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
 import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts';
 import { createSealVerifier } from '@lemniscate/shared/audit/verify-seal.ts';
@@ -135,12 +139,25 @@ async function proveSession(
   return fault === null ? { ...result, sealed } : { ...result, verified: false, faults: [fault], sealed };
 }
 
+/** Review entries that cite another end of their session than the walk has found. */
+function citationFaults(walked: readonly Walked[]): ChainFault[] {
+  const ends = new Map(walked.map(({ chain, digest }) => [chain, toHex(digest)]));
+  return walked.flatMap(({ chain, citations }) =>
+    citations
+      .filter(({ cited }) => ends.get(cited.chain) !== cited.digest)
+      .map(({ seq }) => chainFault(chain, seq, 'citation_wrong')),
+  );
+}
+
 /** What a walk over one chain found. */
 export interface Walked {
+  readonly chain: string;
   readonly entries: number;
   readonly fault: ChainFault | null;
   /** Of the last whole entry, as it was recomputed here. */
   readonly digest: Uint8Array;
+  /** Ends of sessions that its entries cite. */
+  readonly citations: readonly { readonly seq: number; readonly cited: Citation }[];
 }
 
 async function walkAll(
@@ -160,7 +177,7 @@ async function walkAll(
     after = page.nextAfter;
   }
   for (const chain of missing) walked.push(missingChain(chain));
-  return gather(walked);
+  return gather(walked, citationFaults(walked));
 }
 
 /**
@@ -174,6 +191,7 @@ export async function walkChain(
   must: Pick<ExpectedEnd, 'closed'> = {},
 ): Promise<Walked> {
   const verifier = createChainVerifier(chain, anchor === undefined ? {} : { head: headOf(anchor) });
+  const citations: { seq: number; cited: Citation }[] = [];
   let expected: ExpectedEnd = {};
   let after: number | null = 0;
   while (after !== null) {
@@ -186,21 +204,33 @@ export async function walkChain(
     const broken = page.entries
       .map((entry) => verifier.push(fromStored(entry)))
       .some((fault) => fault !== null);
+    citations.push(...page.entries.flatMap(citedBy));
     expected = { head: headOf(page.head), closed: page.head.closed || must.closed === true };
     after = broken ? null : page.nextAfter;
   }
   // first against the anchor, then against what the chain's own row says
   return {
+    chain,
     fault: verifier.finish() ?? verifier.finish(expected),
     entries: verifier.count(),
     digest: verifier.digest(),
+    citations,
   };
 }
 
+function citedBy({ chain, seq, body }: StoredEntry): { seq: number; cited: Citation }[] {
+  // most entries belong to sessions and cite nothing
+  if (!chain.startsWith('review:')) return [];
+  const cited = citationOf(chain, readCanonical(Buffer.from(body, 'base64'))?.value ?? null);
+  return cited === null ? [] : [{ seq, cited }];
+}
+
 const missingChain = (chain: string): Walked => ({
+  chain,
   entries: 0,
   fault: chainFault(chain, 1, 'missing_chain'),
   digest: new Uint8Array(),
+  citations: [],
 });
 
 const headOf = ({ seq, digest }: ChainEnd): NonNullable<ExpectedEnd['head']> => ({
@@ -208,8 +238,8 @@ const headOf = ({ seq, digest }: ChainEnd): NonNullable<ExpectedEnd['head']> => 
   digest: Buffer.from(digest, 'hex'),
 });
 
-function gather(walked: readonly Walked[]): AuditVerification {
-  const faults = walked.flatMap(({ fault }) => fault ?? []);
+function gather(walked: readonly Walked[], more: readonly ChainFault[] = []): AuditVerification {
+  const faults = [...walked.flatMap(({ fault }) => fault ?? []), ...more];
   const entries = walked.reduce((sum, { entries }) => sum + entries, 0);
   return { verified: faults.length === 0, entries, chains: walked.length, faults };
 }

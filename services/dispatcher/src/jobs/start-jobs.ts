@@ -1,3 +1,4 @@
+import { closeAbandoned } from '../application/audit/abandoned-calls.ts';
 import { drainOutbox } from '../application/placement/drain-outbox.ts';
 import { placeSession } from '../application/placement/place-session.ts';
 import type { PlaceSessionDeps } from '../application/placement/place-session.ts';
@@ -63,6 +64,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['lost exchanges', 5_000, 'ended', () => abortLostExchanges(deps)],
     ['revocations', 1_000, 'userRevoked', () => enforceRevocations(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
+    ['abandoned calls', 5_000, 'ended', () => closeAbandoned(deps)],
     ['costs', 3_000, null, () => keepCosts(deps)],
   ];
   const unsubscribes: (() => void)[] = [];

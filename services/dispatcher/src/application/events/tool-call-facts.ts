@@ -15,12 +15,15 @@ export interface KnownCall extends Record<string, unknown> {
   readonly call_id: string;
   readonly state: ToolCallState;
   readonly permitted: boolean;
+  /** The file that it is about, as its proposal said. */
+  readonly path: string | null;
 }
 
 interface CallFact {
   readonly event: ToolCallEvent;
   readonly state: ToolCallState;
   readonly permitted: boolean;
+  readonly path: string | null;
   /** It left an intermediate state with this batch. */
   readonly ended: boolean;
 }
@@ -34,7 +37,7 @@ export function selectKnownCalls(
   const ids = new Set(events.flatMap((event) => (event.type === 'tool_call' ? [event.callId] : [])));
   if (ids.size === 0) return Promise.resolve([]);
   return tx.query<KnownCall>(
-    `SELECT call_id, state, coalesce(answer ->> 'verdict' = 'go', false) AS permitted
+    `SELECT call_id, state, coalesce(answer ->> 'verdict' = 'go', false) AS permitted, path
      FROM tool_calls WHERE session_id = $1 AND attempt = $2 AND call_id = ANY ($3)`,
     [claim.sessionId, claim.attempt, [...ids]],
   );
@@ -53,6 +56,7 @@ export function foldToolCalls(known: readonly KnownCall[], events: readonly Serv
       event: state === from && fact !== undefined ? fact.event : event,
       state,
       permitted: before.get(event.callId)?.permitted ?? false,
+      path: before.get(event.callId)?.path ?? null,
       ended: fact?.ended === true || (state !== from && isEnd(toolCallTransitions, state)),
     });
   }
@@ -106,20 +110,47 @@ function fittingInteger(value: number | null | undefined): number | null {
 export function executionEntries(claim: AttemptClaim, facts: readonly CallFact[]): AuditDraft[] {
   return facts
     .filter((fact) => fact.ended && (fact.permitted || fact.event.durationMs !== undefined))
-    .map(({ event, state, permitted }) => ({
-      type: 'tool.executed' as const,
-      subject: serviceUri('agent-server', claim.serverId),
-      attempt: claim.attempt,
-      server: claim.serverId,
-      body: {
-        call: event.callId,
-        tool: event.tool,
-        state,
-        permitted,
-        exitCode: event.exitCode ?? null,
-        durationMs: event.durationMs === undefined ? null : Math.round(event.durationMs),
-        outputBytes: event.outputBytes ?? null,
-        droppedBytes: event.droppedBytes ?? null,
-      },
-    }));
+    .flatMap((fact) => [executionEntry(claim, fact), ...fileEntries(claim, fact)]);
+}
+
+function executionEntry(claim: AttemptClaim, { event, state, permitted }: CallFact): AuditDraft {
+  return {
+    type: 'tool.executed',
+    ...actor(claim),
+    body: {
+      call: event.callId,
+      tool: event.tool,
+      state,
+      permitted,
+      exitCode: event.exitCode ?? null,
+      durationMs: event.durationMs === undefined ? null : Math.round(event.durationMs),
+      outputBytes: event.outputBytes ?? null,
+      droppedBytes: event.droppedBytes ?? null,
+    },
+  };
+}
+
+/** How a tool touches the file that its call names. A command's files are not known: the diff tells what it changed. */
+const fileAccess: ReadonlyMap<string, 'file.read' | 'file.modified'> = new Map([
+  ['read_file', 'file.read'],
+  ['search_files', 'file.read'],
+  ['write_file', 'file.modified'],
+  ['edit_file', 'file.modified'],
+]);
+
+function fileEntries(claim: AttemptClaim, { event, state, path }: CallFact): AuditDraft[] {
+  const type = fileAccess.get(event.tool);
+  if (type === undefined || state !== 'done') return [];
+  // a search without a path goes through the whole working copy
+  return [
+    { type, ...actor(claim), body: { call: event.callId, path: path === null || path === '' ? '.' : path } },
+  ];
+}
+
+function actor(claim: AttemptClaim): Pick<AuditDraft, 'subject' | 'attempt' | 'server'> {
+  return {
+    subject: serviceUri('agent-server', claim.serverId),
+    attempt: claim.attempt,
+    server: claim.serverId,
+  };
 }

@@ -1,4 +1,3 @@
-import { reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { costOfCall, costPartsOfCall } from '@lemniscate/shared/model/cost.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
@@ -7,6 +6,7 @@ import type { ResponseUsage, TokenBuckets } from '@lemniscate/shared/model/usage
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
+import { appendAboutSession } from '../audit/append-about-session.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -76,14 +76,13 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
   if (!closed)
     await deps.events.append(tx, claim.sessionId, claim.attempt, [usageEvent(ended.model, totals)]);
   // The chain of a session that was stopped meanwhile is closed: its last exchange stands in the review chain.
-  await deps.audit.append(tx, closed ? reviewChain(session.project_id) : sessionChain(claim.sessionId), [
+  await appendAboutSession(deps.audit, tx, session, [
     {
       type: 'model.exchanged',
       subject: serviceUri('agent-server', claim.serverId),
       attempt: claim.attempt,
       server: claim.serverId,
       body: {
-        ...(closed ? { session: claim.sessionId } : {}),
         usage: ended.usageId,
         provider: ended.provider,
         model: ended.model,

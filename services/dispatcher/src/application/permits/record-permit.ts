@@ -139,10 +139,11 @@ async function writeCall(
 ): Promise<void> {
   const decidedBy = answer === null ? null : answer.verdict === 'stop' ? 'automation' : answer.decidedBy;
   await tx.query(
-    `INSERT INTO tool_calls (session_id, attempt, call_id, turn, tool, state, arguments_digest, verdict, decided_by, answer)
-     VALUES ($1, $2, $3, $4, $5, 'generated', $6, $7, $8, $9)
+    `INSERT INTO tool_calls (session_id, attempt, call_id, turn, tool, state, arguments_digest, verdict, decided_by, answer,
+       path)
+     VALUES ($1, $2, $3, $4, $5, 'generated', $6, $7, $8, $9, $10)
      ON CONFLICT (session_id, attempt, call_id) DO UPDATE SET arguments_digest = excluded.arguments_digest,
-       verdict = excluded.verdict, decided_by = excluded.decided_by, answer = excluded.answer,
+       path = excluded.path, verdict = excluded.verdict, decided_by = excluded.decided_by, answer = excluded.answer,
        state = CASE tool_calls.state WHEN 'generating' THEN 'generated' ELSE tool_calls.state END`,
     [
       claim.sessionId,
@@ -154,6 +155,7 @@ async function writeCall(
       evaluation?.verdict ?? null,
       decidedBy,
       answer === null ? null : JSON.stringify(harmless(answer)),
+      proposal.path === null ? null : harmlessText(proposal.path),
     ],
   );
 }

@@ -2,6 +2,7 @@ import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import { abandonCalls } from '../audit/abandoned-calls.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { AgentServers } from '../ports/agent-servers.ts';
@@ -61,6 +62,7 @@ export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<vo
         server: loss.serverId,
         body: { why: loss.why },
       },
+      ...(await abandonCalls(tx, session.id, deps.self, 'attempt_lost')),
     ]);
     if (session.losses + 1 > deps.maxLosses) {
       await giveUp(deps, tx, session, loss);

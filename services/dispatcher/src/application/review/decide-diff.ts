@@ -1,7 +1,7 @@
-import { reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { Person } from '../identity.ts';
+import { appendToReview } from '../audit/append-about-session.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -87,7 +87,6 @@ async function writeDecision(
   );
   if (row === undefined)
     throw new CodedError('diff_decided', `The diff of session ${diff.session_id} is decided.`);
-  const head = await deps.audit.head(tx, sessionChain(diff.session_id));
   const { summary } = diff;
   const event: DispatcherEvent = {
     type: 'diff',
@@ -97,17 +96,14 @@ async function writeDecision(
     deletions: summary.deletions,
   };
   await deps.events.append(tx, diff.session_id, diff.attempt, [event]);
-  await deps.audit.append(tx, reviewChain(diff.project_id), [
+  await appendToReview(deps.audit, tx, { id: diff.session_id, project_id: diff.project_id }, [
     {
       type: 'diff.decided',
       subject: person.subject,
       body: {
-        session: diff.session_id,
         decision: state,
         sha256: summary.sha256,
         flaggedFiles: summary.files.filter((file) => file.flags.length > 0).map((file) => file.path),
-        sessionChainDigest: head?.digest ?? null,
-        sessionChainClosed: head?.closed ?? false,
       },
     },
   ]);

@@ -5,6 +5,7 @@ import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { abandonCalls } from '../audit/abandoned-calls.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
@@ -74,7 +75,24 @@ export async function endSession(
   });
   const at = session.attempt > 0 ? { attempt: session.attempt } : {};
   const server = session.server_id === null ? {} : { server: session.server_id };
+  const abandoned = await abandonCalls(tx, session.id, deps.self, 'session_ended');
+  // a server tells of the end only when the sandbox is gone, and how long that took
+  const destroyedMs = input.timingsMs?.['kill'];
+  const destroyed: AuditDraft[] =
+    destroyedMs === undefined
+      ? []
+      : [
+          {
+            type: 'sandbox.destroyed',
+            subject,
+            ...at,
+            ...server,
+            body: { durationMs: Math.round(destroyedMs) },
+          },
+        ];
   await deps.audit.append(tx, sessionChain(session.id), [
+    ...abandoned,
+    ...destroyed,
     ...withdrawn.entries.map((body) => ({ type: 'approval.decided' as const, subject, body, ...at })),
     { type: 'session.ended', subject, ...at, ...server, body: { state: end.state, reason: input.reason } },
     { type: 'chain.closed', subject: deps.self, body: {} },
