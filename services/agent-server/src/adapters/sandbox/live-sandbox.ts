@@ -63,6 +63,7 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
     workspaceFolder: parts.workspaceFolder,
     commandUser: parts.commandUser,
     run: (command) => wire.run(command),
+    listen: (port, onConnection, signal) => wire.listen(port, onConnection, signal),
     ping: (timeoutMs) => wire.ping(timeoutMs),
     killCommands: () => wire.killCommands(killDeadlineMs),
     counters: () => parts.counters(),

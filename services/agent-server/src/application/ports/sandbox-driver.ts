@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 /** Names of the drivers in the registry. */
 export type SandboxDriverName = 'bubblewrap' | 'docker';
@@ -40,6 +40,8 @@ export interface SandboxCommand {
   /** Added to the sandbox' own small environment; variables that carry code (BASH_ENV …) are removed. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: Uint8Array;
+  /** Live standard input instead: the command starts at once and reads it as it comes; its end is the input's. */
+  readonly input?: AsyncIterable<Uint8Array>;
   readonly timeoutMs: number;
   /** Bytes of output passed on; the excess is counted, then dropped, never held. */
   readonly maxOutputBytes: number;
@@ -97,6 +99,11 @@ export interface Sandbox {
   /** Host uid and gid that commands run as; whatever is laid into the workspace must belong to them. */
   readonly commandUser: { readonly uid: number; readonly gid: number };
   run(command: SandboxCommand): SandboxExecution;
+  /**
+   * Listens on a port of the sandbox' own loopback and hands over each connection, until the signal is aborted.
+   * Everything inside can connect: what comes is hostile. @throws CodedError `sandbox_lost`
+   */
+  listen(port: number, onConnection: (connection: Duplex) => void, signal: AbortSignal): Promise<void>;
   /** A round trip over the wire. @throws CodedError `sandbox_lost` */
   ping(timeoutMs: number): Promise<void>;
   /** Kills every command, not the supervisor; resolves when they are gone. */

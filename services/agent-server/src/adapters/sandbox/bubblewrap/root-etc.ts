@@ -1,6 +1,7 @@
 import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeCliSettings } from '../cli-bundle.ts';
 import { commandUid } from './users.ts';
 
 const files: Readonly<Record<string, string>> = {
@@ -25,6 +26,7 @@ export async function prepareRootEtc(folder: string): Promise<void> {
   await mkdir(join(folder, 'alternatives'), { recursive: true, mode: 0o755 });
   for (const [name, text] of Object.entries(files))
     await writeFile(join(folder, name), text, { mode: 0o644 });
+  await writeCliSettings(folder);
   if (existsSync('/etc/ld.so.cache')) await copyFile('/etc/ld.so.cache', join(folder, 'ld.so.cache'));
   const release = join(folder, 'os-release');
   await symlink('../usr/lib/os-release', release).catch((error: NodeJS.ErrnoException) => {

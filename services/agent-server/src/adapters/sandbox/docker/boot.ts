@@ -1,6 +1,7 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Sandbox, SandboxCounters, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
 import { firstAnswer } from '../first-answer.ts';
+import { cliMounts, cliSettingsMounts } from '../cli-bundle.ts';
 import { createSandboxFolder, removeSandboxFolder, sandboxFolder } from '../folders.ts';
 import type { SandboxFolder } from '../folders.ts';
 import { countersOfProcess } from '../kernel/process-cgroup.ts';
@@ -77,6 +78,8 @@ function startSupervisor(
       { source: place.files.supervisor, target: insidePaths.supervisor, readOnly: true },
       { source: folder.workspace, target: '/workspace', readOnly: false },
       { source: folder.home, target: '/home/agent', readOnly: false },
+      ...cliMounts(),
+      ...cliSettingsMounts(place.cliSettings),
     ],
     tmpfs: {
       '/run/lemniscate': 'rw,exec,nosuid,nodev,mode=0700,size=64k',

@@ -4,6 +4,7 @@ import Docker from 'dockerode';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import type { Sandbox, SandboxDriver, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
+import { writeCliSettings } from '../cli-bundle.ts';
 import { listSandboxFolders, removeSandboxFolder, sandboxFolder } from '../folders.ts';
 import { readOwnerMark } from '../owner-mark.ts';
 import { checkName } from '../sandbox-id.ts';
@@ -34,6 +35,8 @@ export interface DockerWorkplace {
   readonly owner: string;
   readonly files: SupervisorFiles;
   readonly seccompProfile: string;
+  /** Folder with the machine-wide settings of the command-line agents. */
+  readonly cliSettings: string;
   readonly sandboxes: string;
   readonly image: string;
 }
@@ -63,6 +66,8 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     mkdirSync(sandboxes, { recursive: true });
     chmodSync(sandboxes, 0o700);
     const files = await prepareSupervisor(join(stateFolder, 'programs'));
+    const cliSettings = join(stateFolder, 'cli-settings');
+    await writeCliSettings(cliSettings);
     const seccompProfile = dockerSeccompProfile();
     writeFileSync(join(stateFolder, 'seccomp-docker.json'), seccompProfile); // for whoever wants to read it
     return {
@@ -70,6 +75,7 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
       owner: readOwnerMark(stateFolder, serverId),
       files,
       seccompProfile,
+      cliSettings,
       sandboxes,
       image: options.image ?? defaultImage,
     };

@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const source = fileURLToPath(new URL('supervisor.ts', import.meta.url));
+/** Joined in this order; none imports another but by name. */
+const sources = ['process-tree.ts', 'loopback.ts', 'supervisor.ts'].map((name) =>
+  fileURLToPath(new URL(name, import.meta.url)),
+);
 
 /** Host paths of the files that every sandbox shows inside, read-only. */
 export interface SupervisorFiles {
@@ -54,14 +57,18 @@ async function prepareProgram(folder: string, name: string, program: string): Pr
  * in a process of its own because Node warns once that the function is experimental.
  */
 async function prepareScript(folder: string): Promise<string> {
-  const text = await readFile(source, 'utf8');
+  const parts = await Promise.all(sources.map((source) => readFile(source, 'utf8')));
+  const text = parts
+    .join('\n')
+    .replaceAll(/^import \{[^}]*\} from '\.\/[^']*';$/gm, '')
+    .replaceAll(/^export (?=function )/gm, '');
   const digest = createHash('sha256').update(process.version).update(text).digest('hex').slice(0, 16);
   const path = join(folder, `supervisor-${digest}.mjs`);
   if (await exists(path)) return path;
   const strip =
     'const { stripTypeScriptTypes } = require("node:module");' +
-    'process.stdout.write(stripTypeScriptTypes(require("node:fs").readFileSync(process.argv[1], "utf8")));';
-  const run = await promisify(execFile)(process.execPath, ['--no-warnings', '-e', strip, source], {
+    'process.stdout.write(stripTypeScriptTypes(process.argv[1]));';
+  const run = await promisify(execFile)(process.execPath, ['--no-warnings', '-e', strip, text], {
     timeout: 30_000,
     maxBuffer: 4 * 1024 * 1024,
     env: {},

@@ -1,6 +1,7 @@
 /**
  * The supervisor: the one resident process of a sandbox. It serves HTTP/2 over its standard input and output
- * and runs commands. The file imports nothing but Node, because it is stripped to JavaScript and mounted alone.
+ * and runs commands. It and its neighbours `loopback.ts` and `process-tree.ts` import nothing but Node, because they are stripped to JavaScript, joined and
+ * mounted as one file.
  *
  * It trusts the host and nobody else: commands are hostile. Where two uids can be had it is uid 0 of a user
  * namespace with SETUID, SETGID and KILL alone and commands are another uid, so that they can neither signal
@@ -13,6 +14,9 @@ import { performServerHandshake } from 'node:http2';
 import type { ServerHttp2Stream } from 'node:http2';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import type { Writable } from 'node:stream';
+import { serveConnection, serveLoopback } from './loopback.ts';
+import { killTree, processTable, sendKill } from './process-tree.ts';
 import type {
   RequestFrameNumbers,
   ResponseFrameNumbers,
@@ -43,54 +47,6 @@ function cleanEnvironment(given: Readonly<Record<string, string>>): Record<strin
   return Object.fromEntries(
     Object.entries(given).filter(([name, value]) => possible(name, value) && !carriesCode(name)),
   );
-}
-
-interface ProcessRow {
-  readonly pid: number;
-  readonly parent: number;
-  readonly zombie: boolean;
-}
-
-/** Every process of the pid namespace. A process that ends while being read is left out. */
-function processTable(): ProcessRow[] {
-  const rows: ProcessRow[] = [];
-  for (const name of fs.readdirSync('/proc')) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid)) continue;
-    try {
-      const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1');
-      // the name in parentheses may hold anything, spaces and parentheses too
-      const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      rows.push({ pid, parent: Number(parent), zombie: state === 'Z' || state === 'X' });
-    } catch {
-      continue; // gone since readdir
-    }
-  }
-  return rows;
-}
-
-function sendKill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    return; // ESRCH: already gone, which is what was wanted
-  }
-}
-
-/** Kills a command's process group and those of its descendants that moved to another group. */
-function killTree(root: number): void {
-  const rows = processTable();
-  const doomed = new Set([root]);
-  for (let grown = true; grown;) {
-    grown = false;
-    for (const row of rows) {
-      if (!doomed.has(row.parent) || doomed.has(row.pid)) continue;
-      doomed.add(row.pid);
-      grown = true;
-    }
-  }
-  sendKill(-root);
-  for (const pid of doomed) sendKill(pid);
 }
 
 /** Working directories that the supervisor may not enter (0700 of the command's user) are entered by a shell. */
@@ -160,12 +116,15 @@ function createStdin(): { append(bytes: Buffer): void; finish(): number } {
   };
 }
 
+/** A file that is whole, nothing, or a pipe that the host goes on writing to. */
+type Stdin = number | 'ignore' | 'pipe';
+
 interface Started {
   readonly child: ChildProcess;
   readonly outputs: readonly [Socket, Socket];
 }
 
-function spawnCommand(command: WireCommand, stdin: number | 'ignore'): Started {
+function spawnCommand(command: WireCommand, stdin: Stdin): Started {
   const { file, args, cwd } = startedArgv(command);
   const [stdout, stderr] = [takePipe(), takePipe()];
   try {
@@ -201,12 +160,14 @@ function startFailure(error: NodeJS.ErrnoException, command: WireCommand): { cod
   return { code: 126, text: `${name}: not started (${error.code ?? error.message})\n` };
 }
 
+interface Running {
+  readonly kill: (why: WireCommandEnd['cause']) => void;
+  /** Live standard input: written as it comes, at the pace of the command. */
+  readonly input: Writable | null;
+}
+
 /** One command on one stream, from its start frame to its end frame. */
-function runCommand(
-  stream: ServerHttp2Stream,
-  command: WireCommand,
-  stdin: number | 'ignore',
-): (why: WireCommandEnd['cause']) => void {
+function runCommand(stream: ServerHttp2Stream, command: WireCommand, stdin: Stdin): Running {
   const startedAt = performance.now();
   let cause: WireCommandEnd['cause'] = 'exited';
   let outputBytes = 0;
@@ -262,7 +223,7 @@ function runCommand(
     started = spawnCommand(command, stdin);
   } catch (error) {
     fail(error as NodeJS.ErrnoException);
-    return kill;
+    return { kill, input: null };
   }
   const { outputs } = started;
   child = started.child;
@@ -277,7 +238,8 @@ function runCommand(
     kill('canceled');
     for (const output of outputs) output.resume();
   });
-  return kill;
+  child.stdin?.on('error', () => child?.stdin?.destroy()); // it reads no more, or is gone: its end says so
+  return { kill, input: child.stdin };
 }
 
 /**
@@ -316,23 +278,32 @@ function serveCommand(stream: ServerHttp2Stream): void {
   let held: Buffer = Buffer.alloc(0);
   let command: WireCommand | undefined;
   let stdin: ReturnType<typeof createStdin> | undefined;
-  let kill: ReturnType<typeof runCommand> | undefined;
+  let running: Running | undefined;
   stream.respond({ ':status': 200 });
   const run = (): void => {
-    if (command === undefined || kill !== undefined) return;
-    const fd = stdin?.finish() ?? 'ignore';
-    kill = runCommand(stream, command, fd);
-    if (fd !== 'ignore') fs.closeSync(fd);
+    if (command === undefined || running !== undefined) return;
+    const given = command.stdin === 'live' ? 'pipe' : (stdin?.finish() ?? 'ignore');
+    running = runCommand(stream, command, given);
+    if (typeof given === 'number') fs.closeSync(given);
+  };
+  const write = (payload: Buffer): void => {
+    if (command?.stdin !== 'live') return stdin?.append(payload);
+    const input = running?.input;
+    if (!input?.writable || input.write(payload)) return;
+    stream.pause();
+    const goOn = (): void => void stream.resume();
+    input.once('drain', goOn);
+    input.once('close', goOn);
   };
   const handlers: Record<number, (payload: Buffer) => void> = {
     [requestFrames.start]: (payload) => {
       command = JSON.parse(payload.toString('utf8')) as WireCommand;
-      if (command.stdin) stdin = createStdin();
+      if (command.stdin === 'whole') stdin = createStdin();
       else run();
     },
-    [requestFrames.stdin]: (payload) => stdin?.append(payload),
-    [requestFrames.stdinEnd]: run,
-    [requestFrames.kill]: () => kill?.('canceled'),
+    [requestFrames.stdin]: write,
+    [requestFrames.stdinEnd]: () => (running === undefined ? run() : running.input?.end()),
+    [requestFrames.kill]: () => running?.kill('canceled'),
   };
   stream.on('data', (chunk: Buffer) => {
     held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
@@ -383,7 +354,10 @@ function main(): void {
   });
   session.on('stream', (stream, headers) => {
     stream.on('error', () => stream.destroy());
-    const route = routes[String(headers[':path'])];
+    const path = String(headers[':path']);
+    if (path.startsWith('/loopback/')) return serveLoopback(stream, path);
+    if (path.startsWith('/connections/')) return serveConnection(stream, path);
+    const route = routes[path];
     if (route === undefined) return stream.respond({ ':status': 404 }, { endStream: true });
     route(stream);
   });

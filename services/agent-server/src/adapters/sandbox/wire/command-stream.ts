@@ -52,7 +52,7 @@ function startFrame(command: SandboxCommand, user: CommandUser): Buffer {
     cwd: command.cwd ?? '/workspace',
     env: { ...commandEnvironment, ...command.env },
     ...user,
-    stdin: command.stdin !== undefined,
+    stdin: command.input !== undefined ? 'live' : command.stdin !== undefined ? 'whole' : 'none',
     timeoutMs: command.timeoutMs,
     maxOutputBytes: command.maxOutputBytes,
   };
@@ -69,12 +69,28 @@ function startFrame(command: SandboxCommand, user: CommandUser): Buffer {
 async function writeStdin(stream: ClientHttp2Stream, stdin: Uint8Array): Promise<void> {
   for (let at = 0; at < stdin.length && stream.writable; at += maxPayloadBytes) {
     if (stream.write(encodeFrame(requestFrames.stdin, stdin.subarray(at, at + maxPayloadBytes)))) continue;
-    await new Promise<void>((resolve) => {
-      stream.once('drain', resolve);
-      stream.once('close', resolve);
-    });
+    await drained(stream);
   }
   if (stream.writable) stream.write(encodeFrame(requestFrames.stdinEnd, Buffer.alloc(0)));
+}
+
+/** Live input in frames, at the command's pace; its end closes the command's input. */
+async function writeInput(stream: ClientHttp2Stream, input: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const piece of input) {
+    for (let at = 0; at < piece.length; at += maxPayloadBytes) {
+      if (!stream.writable) return;
+      if (!stream.write(encodeFrame(requestFrames.stdin, piece.subarray(at, at + maxPayloadBytes))))
+        await drained(stream);
+    }
+  }
+  if (stream.writable) stream.write(encodeFrame(requestFrames.stdinEnd, Buffer.alloc(0)));
+}
+
+function drained(stream: ClientHttp2Stream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('drain', resolve);
+    stream.once('close', resolve);
+  });
 }
 
 /**
@@ -160,6 +176,9 @@ export function startCommand(
   opened.on('error', () => giveUp('sandbox_lost'));
   opened.on('close', () => giveUp('sandbox_lost'));
   opened.write(start);
-  if (command.stdin !== undefined) void writeStdin(opened, command.stdin);
+  if (command.input !== undefined)
+    // whoever feeds it has failed: the command goes with it
+    writeInput(opened, command.input).catch(() => giveUp('canceled'));
+  else if (command.stdin !== undefined) void writeStdin(opened, command.stdin);
   return output;
 }

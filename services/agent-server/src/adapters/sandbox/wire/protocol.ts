@@ -2,7 +2,15 @@
  * What is said over a sandbox' wire. HTTP/2 carries it; the supervisor inside is the server. Commands are one
  * stream each, with frames in both directions: one byte of type, four bytes of length (big endian), payload.
  */
-export const wirePaths = { ping: '/ping', commands: '/commands', killCommands: '/kill-commands' } as const;
+export const wirePaths = {
+  ping: '/ping',
+  commands: '/commands',
+  killCommands: '/kill-commands',
+  /** Followed by a port: a stream that tells connections by their number, four bytes each, while it is open. */
+  loopback: '/loopback/',
+  /** Followed by a connection's number: its bytes both ways. */
+  connections: '/connections/',
+} as const;
 
 /** Frames that the host sends on a command's stream; `start` comes first and once. */
 export const requestFrames = { start: 0, stdin: 1, stdinEnd: 2, kill: 3 } as const;
@@ -32,8 +40,11 @@ export interface WireCommand {
   readonly gid: number;
   /** False where only one uid can be had: the command then runs as the supervisor's own. */
   readonly switchUser: boolean;
-  /** False: the command reads /dev/null, and no stdin frames follow. */
-  readonly stdin: boolean;
+  /**
+   * `none`: the command reads /dev/null, and no stdin frames follow. `whole`: it starts once its input has ended.
+   * `live`: it starts at once and reads the frames as they come.
+   */
+  readonly stdin: 'none' | 'whole' | 'live';
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
 }

@@ -9,6 +9,7 @@ import { createFrameBudget, defaultFrameBudget } from './frame-budget.ts';
 import type { FrameBudget } from './frame-budget.ts';
 import { maxPayloadBytes, wirePaths } from './protocol.ts';
 import { startCommand } from './command-stream.ts';
+import { listenInside } from './loopback-stream.ts';
 import type { CommandUser } from './command-stream.ts';
 
 /** Why a wire ended: we closed it, or it broke under us. */
@@ -21,6 +22,8 @@ export interface WireEnd {
 export interface Wire {
   /** @throws CodedError `request_invalid` when the command cannot be one */
   run(command: SandboxCommand): SandboxExecution;
+  /** @throws CodedError `sandbox_lost` */
+  listen(port: number, onConnection: (connection: Duplex) => void, signal: AbortSignal): Promise<void>;
   /** @throws CodedError `sandbox_lost` */
   ping(timeoutMs: number): Promise<void>;
   /** @throws CodedError `sandbox_lost` */
@@ -96,6 +99,7 @@ export function openWire(options: WireOptions): Wire {
   return {
     closed,
     run: (command) => startCommand(session, command, options.user, clock),
+    listen: (port, onConnection, signal) => listenInside(session, { sandboxId, port, onConnection, signal }),
     ping: (timeoutMs) => request(wirePaths.ping, timeoutMs),
     killCommands: (timeoutMs) => request(wirePaths.killCommands, timeoutMs),
     close() {

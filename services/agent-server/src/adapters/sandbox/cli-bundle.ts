@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { SandboxMount } from '../../application/ports/sandbox-driver.ts';
+
+/** A command-line agent as npm has it: a package whose program lies in another package, one for each machine. */
+interface CliPackage {
+  /** The package whose version `package.json` pins. */
+  readonly name: string;
+  /** Its companion for this machine, and the folder in it that sandboxes see. */
+  readonly companion: string;
+  readonly folder: string;
+  /** Where the folder is inside. An image that brings the program itself has it there as well. */
+  readonly target: string;
+}
+
+const triples = { x64: 'x86_64-unknown-linux-musl', arm64: 'aarch64-unknown-linux-musl' } as const;
+const arch = process.arch === 'arm64' ? 'arm64' : 'x64';
+
+const packages: readonly CliPackage[] = [
+  {
+    name: '@anthropic-ai/claude-code',
+    companion: `@anthropic-ai/claude-code-linux-${arch}`,
+    folder: '.',
+    target: '/opt/lemniscate/claude-code',
+  },
+  {
+    name: '@openai/codex',
+    companion: `@openai/codex-linux-${arch}`,
+    folder: `vendor/${triples[arch]}`,
+    target: '/opt/lemniscate/codex',
+  },
+];
+
+/** One program of the bundle. */
+export interface BundledCli {
+  readonly name: string;
+  readonly version: string;
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * The command-line agents that `npm ci` has put on this machine; one that is not there is left out. Nothing of them
+ * is ever imported or run outside a sandbox.
+ */
+export function findCliBundle(): BundledCli[] {
+  return packages.flatMap(({ name, companion, folder, target }) => {
+    try {
+      const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+      const own = createRequire(manifest).resolve(`${companion}/package.json`);
+      const source = join(dirname(own), folder);
+      const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+      return existsSync(source) ? [{ name, version, source, target }] : [];
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return [];
+      throw error;
+    }
+  });
+}
+
+/** Every tool of Claude Code asks; what a workspace says about hooks and permissions is not listened to. */
+const claudeSettings = {
+  allowManagedHooksOnly: true,
+  allowManagedPermissionRulesOnly: true,
+  permissions: {
+    ask: [
+      'Bash',
+      'Edit',
+      'Glob',
+      'Grep',
+      'MultiEdit',
+      'NotebookEdit',
+      'Read',
+      'Skill',
+      'WebFetch',
+      'WebSearch',
+      'Write',
+    ],
+    disableBypassPermissionsMode: 'disable',
+  },
+};
+
+/** Files below /etc that the command-line agents obey before anything that a repository brings. */
+const settings: Readonly<Record<string, string>> = {
+  'claude-code/managed-settings.json': `${JSON.stringify(claudeSettings, null, 2)}\n`,
+};
+
+/** Puts the machine-wide settings of the command-line agents into a folder that is /etc inside, or is mounted there. */
+export async function writeCliSettings(etcFolder: string): Promise<void> {
+  for (const [path, text] of Object.entries(settings)) {
+    const file = join(etcFolder, path);
+    await mkdir(dirname(file), { recursive: true, mode: 0o755 });
+    await writeFile(file, text, { mode: 0o644 });
+  }
+}
+
+/** What every sandbox shows of the bundle, read-only. */
+export function cliMounts(): SandboxMount[] {
+  return findCliBundle().map(({ source, target }) => ({ source, target, readOnly: true }));
+}
+
+/** The same for a sandbox whose /etc is its image's own. */
+export function cliSettingsMounts(etcFolder: string): SandboxMount[] {
+  const folders = new Set(Object.keys(settings).map((path) => dirname(path)));
+  return [...folders].map((name) => ({
+    source: join(etcFolder, name),
+    target: `/etc/${name}`,
+    readOnly: true,
+  }));
+}
