@@ -59,7 +59,8 @@ async function lockWithWaited(tx: Transaction, claim: AttemptClaim): Promise<Liv
   return { ...session, waited_ms: waited };
 }
 
-function extendableExhaustion(session: LiveAttempt): ExhaustedBudget | null {
+/** The budget that holds the session's next exchange back and that a person can extend. */
+export function extendableExhaustion(session: LiveAttempt): ExhaustedBudget | null {
   if (session.stop_reason !== null) return null;
   const { budgets } = session.policy;
   const exhausted = exhaustedTime(budgets, session) ?? exhaustedActions(budgets, session);

@@ -2,7 +2,7 @@ import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import type { Policy } from '@lemniscate/shared/policy/policy.ts';
-import { holdWhileExtendable } from '../budgets/hold-exchange.ts';
+import { extendableExhaustion, holdWhileExtendable } from '../budgets/hold-exchange.ts';
 import type { HoldDeps } from '../budgets/hold-exchange.ts';
 import { claimSummary } from '../budgets/claim-summary.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
@@ -40,56 +40,81 @@ export async function beginExchange(
   claim: AttemptClaim,
   planned: PlannedExchange,
 ): Promise<string> {
-  await holdWhileExtendable(deps, claim);
-  const id = deps.newId('usage');
+  for (;;) {
+    const begun = await tryToBegin(deps, claim, planned);
+    if (begun.kind === 'begun') return begun.id;
+    if (begun.kind === 'exhausted')
+      throw new CodedError('budget_exhausted', `${begun.budget.message} (${begun.budget.reason})`, {
+        session: claim.sessionId,
+        reason: begun.budget.reason,
+      });
+    // Only here, since most exchanges need no second transaction to learn that they may begin.
+    await holdWhileExtendable(deps, claim);
+  }
+}
+
+type Begun =
+  | { readonly kind: 'begun'; readonly id: string }
+  | { readonly kind: 'extendable' }
+  | { readonly kind: 'exhausted'; readonly budget: ExhaustedBudget };
+
+async function tryToBegin(deps: BeginDeps, claim: AttemptClaim, planned: PlannedExchange): Promise<Begun> {
   const reserved = worstCaseCost(planned, deps.priceBook);
-  const outcome = await deps.database.transaction(async (tx): Promise<ExhaustedBudget | null> => {
+  return deps.database.transaction(async (tx): Promise<Begun> => {
     const [locked, totals, waited] = await Promise.all([
       lockLiveAttempt(tx, claim),
       readTotals(tx, claim.sessionId),
       readWaitedMs(tx, claim.sessionId),
     ]);
-    const summary = await claimSummary(tx, locked);
-    const exhausted =
-      exhaustedBudget({ ...locked, waited_ms: waited }, totals, reserved, summary) ??
-      (await exhaustedOrganisation(tx, locked, reserved));
-    if (exhausted !== null) {
+    const session = { ...locked, waited_ms: waited };
+    const summary = await claimSummary(tx, session);
+    if (!summary && extendableExhaustion(session) !== null) return { kind: 'extendable' };
+    const budget =
+      exhaustedBudget(session, totals, reserved, summary) ??
+      (await exhaustedOrganisation(tx, session, reserved));
+    if (budget !== null) {
       await tx.query('UPDATE sessions SET stop_reason = coalesce(stop_reason, $2) WHERE id = $1', [
         claim.sessionId,
-        exhausted.reason,
+        budget.reason,
       ]);
-      return exhausted;
+      return { kind: 'exhausted', budget };
     }
     if (totals.open >= maxOpen)
       throw new CodedError(
         'unavailable',
         `Session ${claim.sessionId} has ${totals.open} model exchanges open; one has to end first.`,
       );
-    await tx.query(
-      `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book, gateway, endpoint,
-         prices, fallback_for)
-       VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7, $8, $9, nullif($10, $4), $11)`,
-      [
-        id,
-        claim.sessionId,
-        claim.attempt,
-        planned.provider,
-        planned.model,
-        reserved,
-        deps.priceBook.version,
-        deps.gatewayId,
-        planned.endpoint,
-        planned.prices,
-        planned.fallbackFor,
-      ],
-    );
-    return null;
+    return { kind: 'begun', id: await insertBegun(deps, tx, claim, planned, reserved) };
   });
-  if (outcome === null) return id;
-  throw new CodedError('budget_exhausted', `${outcome.message} (${outcome.reason})`, {
-    session: claim.sessionId,
-    reason: outcome.reason,
-  });
+}
+
+async function insertBegun(
+  deps: BeginDeps,
+  tx: Transaction,
+  claim: AttemptClaim,
+  planned: PlannedExchange,
+  reserved: string | null,
+): Promise<string> {
+  const id = deps.newId('usage');
+  await tx.query(
+    `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book, gateway, endpoint,
+       prices, fallback_for)
+     VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7, $8, $9, nullif($10, $4), $11)`,
+    [
+      id,
+      claim.sessionId,
+      claim.attempt,
+      planned.provider,
+      planned.model,
+      reserved,
+      deps.priceBook.version,
+      deps.gatewayId,
+      planned.endpoint,
+      planned.prices,
+      planned.fallbackFor,
+    ],
+  );
+  return id;
 }
 
 /** Budgets of the project and the agent, which many sessions share. */

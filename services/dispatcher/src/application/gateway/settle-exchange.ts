@@ -51,16 +51,20 @@ export async function settleExchange(deps: SettleDeps, ended: EndedExchange): Pr
 
 async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): Promise<boolean> {
   const { claim } = ended;
-  const [session, known] = await Promise.all([lockSession(tx, claim.sessionId), findSameResponse(tx, ended)]);
+  const [session, before, known] = await Promise.all([
+    lockSession(tx, claim.sessionId),
+    lockUsage(tx, ended),
+    findSameResponse(tx, ended),
+  ]);
+  if (before === null) return false;
   // A response that is on record already was billed once: this row says so and counts nothing.
   const responses = known === null ? ended.responses : [];
   const tokens = addTokens(...responses.map(tokensOf));
   const call = { provider: ended.prices, model: ended.model, at: ended.at, batch: false };
   const cost = costOfCall(responses, call, deps.priceBook);
   const costUsd = cost === null ? null : cost.toFixed();
-  const before = await writeUsage(tx, ended, responses[0], tokens, costUsd);
-  if (before === null) return false;
-  await appendUsageCost(tx, session, {
+  const written = writeUsage(tx, ended, responses[0], tokens, costUsd);
+  const appended = appendUsageCost(tx, session, {
     usageId: ended.usageId,
     provider: ended.provider,
     model: ended.model,
@@ -71,12 +75,9 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
     costs: cost === null ? null : costPartsOfCall(responses, call, deps.priceBook),
     wasCut: before === 'cut',
   });
-  const totals = await readTotals(tx, claim.sessionId);
   const closed = sessionHasEnded(session.state);
-  if (!closed)
-    await deps.events.append(tx, claim.sessionId, claim.attempt, [usageEvent(ended.model, totals)]);
   // The chain of a session that was stopped meanwhile is closed: its last exchange stands in the review chain.
-  await appendAboutSession(deps.audit, tx, session, [
+  const audited = appendAboutSession(deps.audit, tx, session, [
     {
       type: 'model.exchanged',
       subject: serviceUri('agent-server', claim.serverId),
@@ -97,7 +98,22 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
       },
     },
   ]);
+  const [totals] = await Promise.all([readTotals(tx, claim.sessionId), written, appended, audited]);
+  if (!closed)
+    await deps.events.append(tx, claim.sessionId, claim.attempt, [usageEvent(ended.model, totals)]);
   return true;
+}
+
+/**
+ * Locks the exchange's row, behind the session's lock.
+ * @returns the state that this settlement changes; null when somebody else has settled it
+ */
+async function lockUsage(tx: Transaction, ended: EndedExchange): Promise<'begun' | 'cut' | null> {
+  const [row] = await tx.query<{ state: string }>('SELECT state FROM usage WHERE id = $1 FOR UPDATE', [
+    ended.usageId,
+  ]);
+  if (row?.state === 'begun') return 'begun';
+  return row?.state === 'cut' && ended.complete ? 'cut' : null;
 }
 
 /** The usage row that has this response already, such as one that the provider told to an earlier request. */
@@ -111,20 +127,17 @@ async function findSameResponse(tx: Transaction, ended: EndedExchange): Promise<
   return row?.id ?? null;
 }
 
-/** @returns the state before, or null when somebody else has settled it */
 async function writeUsage(
   tx: Transaction,
   ended: EndedExchange,
   response: ResponseUsage | undefined,
   tokens: TokenBuckets,
   costUsd: string | null,
-): Promise<'begun' | 'cut' | null> {
-  const [row] = await tx.query<{ before: 'begun' | 'cut' }>(
-    `UPDATE usage u SET state = $2, complete = $3, input_tokens = $4, output_tokens = $5, cache_read_tokens = $6,
+): Promise<void> {
+  await tx.query(
+    `UPDATE usage SET state = $2, complete = $3, input_tokens = $4, output_tokens = $5, cache_read_tokens = $6,
        cache_write_tokens = $7, cache_write_1h_tokens = $8, cost_usd = $9, served_tier = $10, response_id = $11,
-       settled_at = now()
-     FROM (SELECT id, state AS before FROM usage WHERE id = $1 FOR UPDATE) old
-     WHERE u.id = old.id AND (before = 'begun' OR (before = 'cut' AND $3)) RETURNING before`,
+       settled_at = now() WHERE id = $1`,
     [
       ended.usageId,
       ended.complete ? 'settled' : 'cut',
@@ -139,5 +152,4 @@ async function writeUsage(
       response?.responseId ?? null,
     ],
   );
-  return row?.before ?? null;
 }
