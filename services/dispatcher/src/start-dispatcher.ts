@@ -21,7 +21,9 @@ import { checkRedis, closeRedis, connectRedis } from './adapters/redis/connectio
 import { createRedisLiveEvents } from './adapters/redis/live-events.ts';
 import { createReservations } from './adapters/redis/reservation.ts';
 import { createObjectStore } from './adapters/s3/object-store.ts';
+import { settingsOfDispatcher } from './adapters/settings.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
+import { recordSettings } from './application/audit/record-settings.ts';
 import type { AttemptClaim } from './application/events/live-attempt.ts';
 import { createPositionWatch } from './application/events/position-watch.ts';
 import { createSegments } from './application/events/segments.ts';
@@ -115,6 +117,8 @@ async function build(
   // Placements under way still speak to servers: the workers end first.
   parts.defer(() => delivery.queue.close(closeMs));
   const priceBook = readPinnedPriceBook();
+  const settings = new Map(await settingsOfDispatcher(config)).set('price book', priceBook.version);
+  await recordSettings({ database, audit, self }, settings);
   const open = createOpenExchanges();
   const deps = {
     ...delivery,

@@ -23,8 +23,6 @@ export const auditEntryTypes = [
   'file.modified', // call, path
   'egress.connected', // host, port, bytes, how long: where a policy opens a way out
   'egress.refused',
-  'snapshot.taken', // name, digest, bytes
-  'snapshot.restored', // name, attempt that goes on from it
   'model.exchanged', // provider, model, four counts, cost, complete
   'approval.requested',
   'approval.voted', // one of several people said yes
@@ -42,10 +40,7 @@ export const auditEntryTypes = [
   'server.joined',
   'server.left',
   'login.accepted',
-  'login.refused', // why; how often since the entry before, when it comes in floods
-  'role.changed', // whose roles, before and after
-  'credential.issued', // a service token, a join token: its name, never itself
-  'credential.revoked',
+  'login.refused',
   'config.changed', // service, names of the variables whose values are others than at the start before
   'admin.acted', // an administrator's act that has no type of its own: what was done to what
   'budget.set', // scope, name, amount

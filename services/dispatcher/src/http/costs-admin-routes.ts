@@ -13,13 +13,14 @@ import { setBudget, setCostCentre, setPoolPrice } from '../application/costs/bud
 import { correctCosts } from '../application/costs/correct-costs.ts';
 import { rebuildCosts } from '../application/costs/fold-costs.ts';
 import { reconcileBill } from '../application/costs/reconcile-bill.ts';
+import { actOnCosts, costChain } from '../application/costs/act-on-costs.ts';
+import type { CostActDeps } from '../application/costs/act-on-costs.ts';
 import type { Log } from '../application/ports/log.ts';
-import type { Database } from '../application/ports/transaction.ts';
 import type { App } from './app.ts';
+import type { Person } from '../application/identity.ts';
 import { personOf } from './identity.ts';
 
-export interface CostAdminDeps {
-  readonly database: Database;
+export interface CostAdminDeps extends CostActDeps {
   readonly priceBook: PriceBook;
   readonly log: Log;
 }
@@ -29,8 +30,9 @@ const name = z.string().min(1).max(200);
 const nothing = z.object({});
 
 /** Public listener: what people decide about costs. Programs may read costs and change nothing. */
-export function registerCostAdminRoutes(app: App, { database, priceBook, log }: CostAdminDeps): void {
-  const byPerson = (request: FastifyRequest, what: string, details: object): void => {
+export function registerCostAdminRoutes(app: App, deps: CostAdminDeps): void {
+  const { database, priceBook, log } = deps;
+  const byPerson = (request: FastifyRequest, what: string, details: object): Person => {
     const person = personOf(request);
     if (person.kind !== 'human')
       throw new CodedError(
@@ -38,6 +40,7 @@ export function registerCostAdminRoutes(app: App, { database, priceBook, log }: 
         `Costs are changed by a person's login; ${person.name} is a program.`,
       );
     log.info({ subject: person.subject, ...details }, what);
+    return person;
   };
 
   app.put(
@@ -52,10 +55,14 @@ export function registerCostAdminRoutes(app: App, { database, priceBook, log }: 
     async (request) => {
       const { scope, name: of } = request.params;
       const { amountUsd } = request.body;
-      byPerson(request, 'a budget was set', { scope, of, amountUsd });
+      const person = byPerson(request, 'a budget was set', { scope, of, amountUsd });
       if (amountUsd !== null && /^[0.]+$/.test(amountUsd))
         throw new CodedError('request_invalid', 'A budget is more than zero; null removes it.');
-      await setBudget(database, scope, of, amountUsd);
+      const chain = costChain(scope === 'project' ? of : null);
+      await actOnCosts(deps, person, chain, async (tx) => {
+        await setBudget(tx, scope, of, amountUsd);
+        return { type: 'budget.set', body: { scope, name: of, amountUsd } };
+      });
       return {};
     },
   );
@@ -71,8 +78,12 @@ export function registerCostAdminRoutes(app: App, { database, priceBook, log }: 
     },
     async (request) => {
       const { project } = request.params;
-      byPerson(request, 'a cost centre was set', { project, ...request.body });
-      await setCostCentre(database, project, request.body.costCentre);
+      const { costCentre } = request.body;
+      const person = byPerson(request, 'a cost centre was set', { project, costCentre });
+      await actOnCosts(deps, person, costChain(project), async (tx) => {
+        await setCostCentre(tx, project, costCentre);
+        return { type: 'admin.acted', body: { act: 'set_cost_centre', target: project, costCentre } };
+      });
       return {};
     },
   );
@@ -88,8 +99,12 @@ export function registerCostAdminRoutes(app: App, { database, priceBook, log }: 
     },
     async (request) => {
       const { pool } = request.params;
-      byPerson(request, 'a pool price was set', { pool, ...request.body });
-      await setPoolPrice(database, pool, request.body.fromDay, request.body.usdPerSlotHour);
+      const { fromDay, usdPerSlotHour } = request.body;
+      const person = byPerson(request, 'a pool price was set', { pool, fromDay, usdPerSlotHour });
+      await actOnCosts(deps, person, costChain(null), async (tx) => {
+        await setPoolPrice(tx, pool, fromDay, usdPerSlotHour);
+        return { type: 'price.set', body: { of: 'pool', pool, fromDay, usdPerSlotHour } };
+      });
       return {};
     },
   );
@@ -112,12 +127,16 @@ export function registerCostAdminRoutes(app: App, { database, priceBook, log }: 
     },
     async (request) => {
       const { prices, ...correction } = request.body;
-      byPerson(request, 'costs were corrected', correction);
+      const person = byPerson(request, 'costs were corrected', correction);
       const book =
         prices === undefined
           ? priceBook
           : overlayBook(priceBook, readGivenPriceBook(prices, correction.provider));
-      return correctCosts(database, correction, book);
+      return actOnCosts(deps, person, costChain(null), async (tx) => {
+        const result = await correctCosts(tx, correction, book);
+        const body = { ...correction, ...result, priceBook: book.version };
+        return { type: 'costs.corrected', body, result };
+      });
     },
   );
 
@@ -133,8 +152,11 @@ export function registerCostAdminRoutes(app: App, { database, priceBook, log }: 
   );
 
   app.post('/v1/costs/rebuild', { schema: { response: { 200: nothing } } }, async (request) => {
-    byPerson(request, 'the rollups of costs are rebuilt', {});
+    const person = byPerson(request, 'the rollups of costs are rebuilt', {});
     await rebuildCosts(database);
+    await actOnCosts(deps, person, costChain(null), () =>
+      Promise.resolve({ type: 'admin.acted', body: { act: 'rebuild_costs', target: 'rollups' } }),
+    );
     return {};
   });
 }

@@ -29,16 +29,16 @@ export async function listBudgets(database: Database): Promise<CostBudget[]> {
 
 /** Sets a budget; null removes it. What sessions hold already stays held. */
 export async function setBudget(
-  database: Database,
+  tx: Transaction,
   scope: CostBudget['scope'],
   name: string,
   amountUsd: string | null,
 ): Promise<void> {
   if (amountUsd === null) {
-    await database.query('DELETE FROM cost_budgets WHERE scope = $1 AND name = $2', [scope, name]);
+    await tx.query('DELETE FROM cost_budgets WHERE scope = $1 AND name = $2', [scope, name]);
     return;
   }
-  await database.query(
+  await tx.query(
     `INSERT INTO cost_budgets (scope, name, amount_usd) VALUES ($1, $2, $3)
      ON CONFLICT (scope, name) DO UPDATE SET amount_usd = $3, warned = false, updated_at = now()`,
     [scope, name, amountUsd],
@@ -163,8 +163,8 @@ export async function returnSlices(
 }
 
 /** Names the cost centre of a project's future costs; what was appended keeps the one it had. */
-export async function setCostCentre(database: Database, project: string, costCentre: string): Promise<void> {
-  const rows = await database.query(
+export async function setCostCentre(tx: Transaction, project: string, costCentre: string): Promise<void> {
+  const rows = await tx.query(
     `INSERT INTO cost_centres (project_id, cost_centre)
      SELECT id, $2 FROM projects WHERE id = $1
      ON CONFLICT (project_id) DO UPDATE SET cost_centre = $2, updated_at = now() RETURNING 1`,
@@ -176,12 +176,12 @@ export async function setCostCentre(database: Database, project: string, costCen
 
 /** Names what a slot of a pool costs from a day on. */
 export async function setPoolPrice(
-  database: Database,
+  tx: Transaction,
   pool: string,
   fromDay: string,
   usdPerSlotHour: string,
 ): Promise<void> {
-  await database.query(
+  await tx.query(
     `INSERT INTO pool_prices (pool, from_day, usd_per_slot_hour) VALUES ($1, $2, $3)
      ON CONFLICT (pool, from_day) DO UPDATE SET usd_per_slot_hour = $3`,
     [pool, fromDay, usdPerSlotHour],

@@ -1,7 +1,7 @@
 import { costPartsOfCall } from '@lemniscate/shared/model/cost.ts';
 import { Decimal } from '@lemniscate/shared/model/decimal.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
-import type { Database } from '../ports/transaction.ts';
+import type { Transaction } from '../ports/transaction.ts';
 
 /** Which exchanges were priced wrongly, and why. Days are in UTC; `to` is not part of the span. */
 export interface Correction {
@@ -33,38 +33,37 @@ interface WrongRow extends Record<string, unknown> {
 /**
  * Prices a span of exchanges again and appends the differences; what was appended before stays as it is. Asked twice,
  * the second finds nothing to correct. The tokens and the served tier that were recorded are priced, as one sampling.
+ * The caller's transaction makes it whole.
  * @returns how many exchanges were corrected, and the sum of the differences in US dollars
  */
 export async function correctCosts(
-  database: Database,
+  tx: Transaction,
   correction: Correction,
   book: PriceBook,
 ): Promise<{ readonly corrected: number; readonly differenceUsd: string }> {
-  return database.transaction(async (tx) => {
-    await tx.query(`SELECT pg_advisory_xact_lock(hashtext('lemniscate-cost-corrections'))`);
-    const rows = await tx.query<WrongRow>(wrongRows, [
-      correction.provider,
-      correction.model,
-      correction.from,
-      correction.to,
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('lemniscate-cost-corrections'))`);
+  const rows = await tx.query<WrongRow>(wrongRows, [
+    correction.provider,
+    correction.model,
+    correction.from,
+    correction.to,
+  ]);
+  let corrected = 0;
+  let difference = new Decimal(0);
+  for (const row of rows) {
+    const deltas = differencesOf(row, book);
+    if (deltas === null) continue;
+    corrected += 1;
+    difference = Decimal.sum(difference, ...deltas);
+    await tx.query(appendCorrection, [
+      row.id,
+      book.version,
+      correction.reason,
+      ...deltas.map((delta) => delta.toFixed()),
+      row.unpriced > 0 ? -row.unpriced : 0,
     ]);
-    let corrected = 0;
-    let difference = new Decimal(0);
-    for (const row of rows) {
-      const deltas = differencesOf(row, book);
-      if (deltas === null) continue;
-      corrected += 1;
-      difference = Decimal.sum(difference, ...deltas);
-      await tx.query(appendCorrection, [
-        row.id,
-        book.version,
-        correction.reason,
-        ...deltas.map((delta) => delta.toFixed()),
-        row.unpriced > 0 ? -row.unpriced : 0,
-      ]);
-    }
-    return { corrected, differenceUsd: difference.toFixed() };
-  });
+  }
+  return { corrected, differenceUsd: difference.toFixed() };
 }
 
 const wrongRows = `

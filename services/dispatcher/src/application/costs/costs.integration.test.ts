@@ -12,7 +12,7 @@ import { servePeople } from '../../testing/traffic/apps.ts';
 import type { TestApp } from '../../testing/traffic/apps.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
-import { openTestSession } from '../../testing/traffic/session.ts';
+import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import { beginExchange } from '../gateway/begin-exchange.ts';
 import { settleExchange } from '../gateway/settle-exchange.ts';
@@ -252,7 +252,7 @@ test('a correction appends the difference once, and FOCUS marks it', async () =>
   const negative = { ...wrong, prices: { models: { [model]: { perMTok: { input: -1, output: 6 } } } } };
   assert.equal((await call('POST', '/v1/costs/corrections', negative)).status, 400);
   // With the book as it was nothing stays corrected.
-  await correctCosts(record.database, { ...wrong, reason: 'back' }, priceBook);
+  await record.database.transaction((tx) => correctCosts(tx, { ...wrong, reason: 'back' }, priceBook));
 });
 
 test('a pool’s slots cost its price, and cost centres stand on what comes after', async () => {
@@ -317,4 +317,29 @@ test('cost of accepted diffs has the failed sessions in it; forecast and anomali
   assert.ok(Number(forecast.spentUsd) > 0);
   assert.equal((await call('GET', '/v1/costs/anomalies')).status, 200);
   assert.equal((await call('GET', '/v1/costs?groupBy=colour')).status, 400);
+});
+
+test('what people decided about costs is in the audit log, with who and what; a program’s try is not', async () => {
+  const told = async (chain: string): Promise<Record<string, unknown>> => {
+    const entries = await chainEntries(record, chain);
+    return Object.fromEntries(entries.map(({ type, subject, body }) => [type, { subject, ...body }]));
+  };
+  await call('PUT', '/v1/costs/budgets/project/local', { amountUsd: '7.50' });
+  const review = await told('review:local');
+  assert.deepEqual(review['budget.set'], {
+    subject: 'ada',
+    scope: 'project',
+    name: 'local',
+    amountUsd: '7.50',
+  });
+  const fleet = await told('fleet:main');
+  assert.ok(fleet['price.set'] !== undefined && fleet['costs.corrected'] !== undefined);
+  assert.equal((await call('POST', '/v1/costs/rebuild', {})).status, 200);
+  assert.ok((await told('fleet:main'))['admin.acted'] !== undefined);
+  const before = (await chainEntries(record, 'review:local')).length;
+  assert.equal(
+    (await call('PUT', '/v1/costs/budgets/project/local', { amountUsd: '9' }, 'robot')).status,
+    403,
+  );
+  assert.equal((await chainEntries(record, 'review:local')).length, before);
 });
