@@ -9,6 +9,7 @@ export const idPrefixes = {
   agentServer: 'srv',
   upload: 'upl',
   request: 'req',
+  serviceToken: 'tok',
 } as const;
 export type IdKind = keyof typeof idPrefixes;
 

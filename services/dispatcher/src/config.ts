@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
+import type { FirstAdministrators } from './application/access/logins.ts';
 import type { ConfiguredServer } from './application/servers/configured-server.ts';
 import { parseConfiguredServers } from './application/servers/configured-server.ts';
 
@@ -24,6 +25,10 @@ const dispatcherVariables = z.object({
   LEMNISCATE_CA_KEY: variable.text().optional(),
   AGENT_SERVERS: z.string().default('').transform(parseServers),
   LEMNISCATE_LOCAL_LOGIN: variable.text().optional(),
+  /** Who administers the fleet before roles are bound: `group:NAME` and `person:SUBJECT`, with commas between. */
+  LEMNISCATE_ADMINISTRATORS: z.string().default('').transform(parseAdministrators),
+  /** Hours until a login ends by itself. */
+  LEMNISCATE_LOGIN_HOURS: variable.integer(1, 168).default(12),
   LEMNISCATE_DEFAULT_POLICY: variable.text().optional(),
   LEMNISCATE_MODEL: variable.text().optional(),
   ANTHROPIC_API_KEY: variable.secret().optional(),
@@ -87,6 +92,21 @@ export function announcedBounds(config: DispatcherConfig): { name: string; value
     const value = config[name] ?? usual[name];
     return value === usual[name] ? [] : [{ name, value, usual: usual[name] }];
   });
+}
+
+function parseAdministrators(text: string, context: z.RefinementCtx): FirstAdministrators {
+  const words = text.split(',').map((word) => word.trim());
+  const named = words.filter((word) => word !== '').map((word) => /^(group|person):(.+)$/.exec(word));
+  if (named.includes(null)) {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be group:NAME or person:SUBJECT, with commas between',
+    });
+    return z.NEVER;
+  }
+  const of = (kind: string): string[] =>
+    named.flatMap((match) => (match?.[1] === kind && match[2] !== undefined ? [match[2]] : []));
+  return { groups: of('group'), people: of('person') };
 }
 
 function parseServers(text: string, context: z.RefinementCtx): readonly ConfiguredServer[] {

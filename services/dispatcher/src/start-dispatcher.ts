@@ -6,7 +6,7 @@ import type { BudgetDefaults } from '@lemniscate/shared/policy/policy-file.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
-import { createLocalLogin, nobody } from './adapters/local-login.ts';
+import { createLocalLogin } from './adapters/local-login.ts';
 import { createModels } from './adapters/model/create-models.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
 import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
@@ -24,6 +24,8 @@ import { createObjectStore } from './adapters/s3/object-store.ts';
 import { settingsOfDispatcher } from './adapters/settings.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
 import { recordSettings } from './application/audit/record-settings.ts';
+import { createAuthenticator } from './application/access/authenticate.ts';
+import { createLoginFailures } from './application/access/login-failures.ts';
 import type { AttemptClaim } from './application/events/live-attempt.ts';
 import { createPositionWatch } from './application/events/position-watch.ts';
 import { createSegments } from './application/events/segments.ts';
@@ -166,10 +168,22 @@ async function build(
   parts.defer(internal.close);
   const jobs = startJobs(deps);
   parts.defer(() => jobs.stop(closeMs));
+  const loginFailures = createLoginFailures(deps);
+  parts.defer(() => loginFailures.close());
   const front = await servePublic(
     {
       ...deps,
-      authenticator: withRevocation(identity.authenticator, database),
+      authenticator: withRevocation(
+        createAuthenticator({
+          database,
+          administrators: config.LEMNISCATE_ADMINISTRATORS,
+          local: identity.localLogin,
+          verifyIssued: null,
+        }),
+        database,
+      ),
+      loginFailures,
+      newSecret: () => randomBytes(32).toString('base64url'),
       internalUrl: () => `https://${config.LEMNISCATE_INTERNAL_HOST}:${internal.port}`,
       ready: { postgres: () => database.query('SELECT 1'), redis: () => delivery.redis.ping() },
     },
@@ -200,11 +214,11 @@ async function readIdentity(config: DispatcherConfig) {
     config.LEMNISCATE_CA_KEY === undefined
       ? null
       : createCertificateIssuer(certificate.ca, config.LEMNISCATE_CA_KEY, systemClock);
-  const authenticator =
+  const localLogin =
     config.LEMNISCATE_LOCAL_LOGIN === undefined
-      ? nobody
+      ? null
       : await createLocalLogin(config.LEMNISCATE_LOCAL_LOGIN, systemClock);
-  return { certificate, issueCertificate, authenticator };
+  return { certificate, issueCertificate, localLogin };
 }
 
 async function openRecord(

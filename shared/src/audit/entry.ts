@@ -40,7 +40,6 @@ export const auditEntryTypes = [
   'server.joined',
   'server.left',
   'login.accepted',
-  'login.refused',
   'config.changed', // service, names of the variables whose values are others than at the start before
   'admin.acted', // an administrator's act that has no type of its own: what was done to what
   'budget.set', // scope, name, amount
@@ -54,6 +53,12 @@ export const auditEntryTypes = [
   'content.shredded', // key of a project or a session destroyed
   'session.erased', // what was removed, row by row and object by object, as counts
   'person.erased', // pseudonym whose row in the map was erased
+  'login.refused', // why, from which address (as a commitment), how often since the last entry
+  'login.ended', // the person logged out
+  'role.bound', // role, project, to which group or person
+  'role.unbound',
+  'token.created', // service token's id, project, roles, scopes, end
+  'token.revoked',
   'log.key_rotated', // old and new key, signed by both
   'log.restored', // epoch, the last checkpoint that the world outside had seen
   'log.undeliverable', // sink, id of the entry that the receiver refuses, why

@@ -60,14 +60,6 @@ export async function createLocalLogin(file: string, clock: Clock): Promise<Auth
   };
 }
 
-/** Where no login is configured nobody gets in. */
-export const nobody: Authenticator = {
-  authenticate: () =>
-    Promise.reject(
-      new CodedError('unauthenticated', 'This dispatcher has no login configured (LEMNISCATE_LOCAL_LOGIN).'),
-    ),
-};
-
 async function fileStamp(file: string): Promise<string> {
   const found = await stat(file).catch((error: unknown) => Promise.reject(unreadable(file, error)));
   return `${found.mtimeMs}:${found.size}:${found.ino}`;

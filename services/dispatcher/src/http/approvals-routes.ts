@@ -12,6 +12,7 @@ import type { FollowWaitingDeps } from '../application/approvals/follow-waiting.
 import type { Log } from '../application/ports/log.ts';
 import { writeEventStream } from './event-stream.ts';
 import type { StreamMessage } from './event-stream.ts';
+import { projectsSeenBy } from '../application/identity.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 import { sessionParams } from './session-routes.ts';
@@ -22,21 +23,27 @@ export type ApprovalRouteDeps = ApprovalDeps & FollowWaitingDeps & { readonly lo
 
 const streamOptions = { heartbeatMs: 10_000, stallMs: 60_000 } as const;
 
-async function* lists(deps: FollowWaitingDeps, gone: AbortSignal): AsyncGenerator<StreamMessage> {
-  for await (const approvals of followWaiting(deps, gone)) yield { event: 'approvals', data: { approvals } };
+async function* lists(
+  deps: FollowWaitingDeps,
+  projects: readonly string[] | null,
+  gone: AbortSignal,
+): AsyncGenerator<StreamMessage> {
+  for await (const approvals of followWaiting(deps, projects, gone))
+    yield { event: 'approvals', data: { approvals } };
 }
 
 /** Public listener: what waits for a person, and the person's word. */
 export function registerApprovalRoutes(app: App, deps: ApprovalRouteDeps): void {
-  app.get('/v1/approvals', { schema: { response: { 200: listSchema } } }, async () => ({
-    approvals: await listWaitingApprovals(deps.database),
+  app.get('/v1/approvals', { schema: { response: { 200: listSchema } } }, async (request) => ({
+    approvals: await listWaitingApprovals(deps.database, projectsSeenBy(personOf(request))),
   }));
 
-  app.get('/v1/approvals/events', async (_request, reply) => {
+  app.get('/v1/approvals/events', async (request, reply) => {
+    const projects = projectsSeenBy(personOf(request));
     const gone = new AbortController();
     reply.hijack();
-    await writeEventStream(reply.raw, lists(deps, gone.signal), gone, streamOptions).catch((error: unknown) =>
-      deps.log.warn({ error: String(error) }, 'a stream of the waiting list was cut'),
+    await writeEventStream(reply.raw, lists(deps, projects, gone.signal), gone, streamOptions).catch(
+      (error: unknown) => deps.log.warn({ error: String(error) }, 'a stream of the waiting list was cut'),
     );
   });
 

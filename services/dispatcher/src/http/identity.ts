@@ -1,10 +1,14 @@
 import type { TLSSocket } from 'node:tls';
 import type { FastifyRequest } from 'fastify';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { parseServiceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { ServiceRole } from '@lemniscate/shared/protocol/identity.ts';
 import type { Authenticator, Person, ServerPeer } from '../application/identity.ts';
+import type { LoginFailures } from '../application/access/login-failures.ts';
+import { tokenHash } from '../application/access/token-hash.ts';
 import type { App } from './app.ts';
+import { isOpenRoute } from './authorise.ts';
+import { refuseForeignPage, tokenOf } from './credentials.ts';
 import type { OpenAnswers } from './open-answers.ts';
 
 const persons = new WeakMap<FastifyRequest, Person>();
@@ -24,19 +28,53 @@ export function serverOf(request: FastifyRequest): ServerPeer {
   return server;
 }
 
-/** Public routes that need no login. Matched by route pattern, so no other spelling of a path gets past. */
-const openRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/openapi.json']);
+/** What watches over the logins of a public listener. */
+export interface LoginGuards {
+  readonly openAnswers?: OpenAnswers;
+  readonly failures?: LoginFailures;
+}
 
-/** Every public request must carry a login, but for the open routes. Unknown paths are refused likewise. */
-export function requirePerson(app: App, authenticator: Authenticator, open?: OpenAnswers): void {
+/**
+ * Every public request must carry a login, but for the open routes. They are matched by route pattern, so no other
+ * spelling of a path gets past; unknown paths are refused likewise.
+ */
+export function requirePerson(app: App, authenticator: Authenticator, guards: LoginGuards = {}): void {
+  const { openAnswers, failures } = guards;
+  const known = createRecentlyKnown();
   app.addHook('onRequest', async (request, reply) => {
     const route = request.routeOptions.url;
-    if (route !== undefined && openRoutes.has(route)) return;
-    const match = /^Bearer ([A-Za-z0-9._~+/=-]{1,4096})$/i.exec(request.headers.authorization ?? '');
-    const person = await authenticator.authenticate(match?.[1] ?? null);
+    if (route !== undefined && isOpenRoute(request.method, route)) return;
+    const sent = tokenOf(request);
+    if (sent?.by === 'cookie') refuseForeignPage(request);
+    const token = sent?.token ?? null;
+    // Somebody with a valid login may share the address of somebody who guesses.
+    if (token === null || !known.has(token)) failures?.admit(request.ip);
+    const person = await authenticator.authenticate(token).catch((error: unknown) => {
+      if (isCodedError(error) && error.status === 401) failures?.failed(request.ip, error.code);
+      throw error;
+    });
+    if (token !== null) known.add(token);
     persons.set(request, person);
-    open?.add(person.subject, reply.raw);
+    openAnswers?.add(person.subject, reply.raw);
   });
+}
+
+const maxKnown = 10_000;
+
+/** Tokens that were valid a moment ago, by digest. It lets nobody in: it only spares them the limit on failures. */
+function createRecentlyKnown(): { has(token: string): boolean; add(token: string): void } {
+  const digests = new Set<string>();
+  const digestOf = (token: string): string => tokenHash(token).toString('base64');
+  return {
+    has: (token) => digests.has(digestOf(token)),
+    add: (token) => {
+      const digest = digestOf(token);
+      digests.delete(digest);
+      digests.add(digest);
+      const [oldest] = digests;
+      if (digests.size > maxKnown && oldest !== undefined) digests.delete(oldest);
+    },
+  };
 }
 
 /** Every internal request must come over a connection whose certificate names an agent server. */

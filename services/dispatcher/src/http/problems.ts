@@ -31,6 +31,8 @@ export function setProblemHandlers(app: App): void {
 export function sendProblem(reply: FastifyReply, error: unknown): FastifyReply {
   const problem = toProblem(error);
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer');
+  const retryAfter = problem.details?.['retryAfterSeconds'];
+  if (typeof retryAfter === 'number') void reply.header('retry-after', String(retryAfter));
   // A string goes past the serializer: the route's schema describes its answers, not its problems.
   return reply
     .code(problem.status)

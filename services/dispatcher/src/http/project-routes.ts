@@ -15,6 +15,8 @@ import {
   listProjects,
   readPolicyVersion,
 } from '../application/projects/policy-versions.ts';
+import { roles } from '@lemniscate/shared/identity/roles.ts';
+import { projectsWith } from '../application/identity.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 
@@ -27,8 +29,8 @@ const policyMediaTypes = ['application/yaml', 'application/json'];
 
 /** Public listener: projects and their policies, each version kept. */
 export function registerProjectRoutes(app: App, deps: ProjectDeps): void {
-  app.get('/v1/projects', { schema: { response: { 200: projectListSchema } } }, async () => ({
-    projects: await listProjects(deps.database),
+  app.get('/v1/projects', { schema: { response: { 200: projectListSchema } } }, async (request) => ({
+    projects: await listProjects(deps.database, projectsWith(personOf(request), ...roles)),
   }));
 
   app.post(

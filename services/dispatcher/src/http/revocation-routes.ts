@@ -24,7 +24,7 @@ export function registerRevocationRoutes(app: App, deps: RevokeDeps): void {
   );
 
   app.get('/v1/revocations', { schema: { response: { 200: revokedUsersSchema } } }, async (request) => {
-    requireRole(personOf(request), 'see who was revoked', 'administrator', 'auditor');
+    requireRole(personOf(request), null, 'see who was revoked', 'administrator', 'auditor');
     const users = await listRevokedUsers(deps.database);
     return {
       users: users.map(({ subject, revoked_by, note, revoked_at }) => ({

@@ -11,10 +11,14 @@ import type { PatchDeps } from '../application/review/read-patch.ts';
 import type { ProjectDeps } from '../application/projects/change-policy.ts';
 import type { RevokeDeps } from '../application/revocation/revoke.ts';
 import type { ReviewDeps } from '../application/review/decide-diff.ts';
+import type { LoginFailures } from '../application/access/login-failures.ts';
+import { registerAccessRoutes } from './access-routes.ts';
+import type { AccessRouteDeps } from './access-routes.ts';
 import { createApp } from './app.ts';
 import type { App, ListenerTls } from './app.ts';
 import { registerApprovalRoutes } from './approvals-routes.ts';
 import type { ApprovalRouteDeps } from './approvals-routes.ts';
+import { requireAccess } from './authorise.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
 import type { AuditRouteDeps } from './audit-routes.ts';
 import { registerCostAdminRoutes } from './costs-admin-routes.ts';
@@ -75,7 +79,9 @@ export type PublicDeps = FrameDeps &
   ProjectDeps &
   CostRouteDeps &
   CostAdminDeps &
-  AuditRouteDeps & {
+  AuditRouteDeps &
+  AccessRouteDeps & {
+    readonly loginFailures: LoginFailures;
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
     readonly ready: HealthDeps['parts'];
@@ -109,8 +115,15 @@ export async function servePublic(
     bodyLimit: mebibyte,
     tls: address.certificate === null ? null : tlsOf(address.certificate, false),
   });
-  requirePerson(app, deps.authenticator, deps.openAnswers);
+  requirePerson(app, deps.authenticator, { openAnswers: deps.openAnswers, failures: deps.loginFailures });
+  requireAccess(app, deps.database);
   refusePoison(app);
+  registerPublicRoutes(app, deps);
+  return open(app, address, 'LEMNISCATE_PORT');
+}
+
+/** Everything that people and their programs can ask. */
+export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
   registerSessionRoutes(app, deps);
   registerEventStreamRoutes(app, deps);
@@ -127,7 +140,7 @@ export async function servePublic(
   registerAuditRoutes(app, deps);
   registerCostRoutes(app, deps);
   registerCostAdminRoutes(app, deps);
-  return open(app, address, 'LEMNISCATE_PORT');
+  registerAccessRoutes(app, deps);
 }
 
 /** The internal listener: agent servers with a certificate of ours, and nobody else. */

@@ -13,6 +13,7 @@ import { stopSession } from '../application/sessions/stop-session.ts';
 import type { StopSessionDeps } from '../application/sessions/stop-session.ts';
 import { waitForEnd } from '../application/sessions/wait-for-end.ts';
 import type { WaitDeps } from '../application/sessions/wait-for-end.ts';
+import { projectsSeenBy } from '../application/identity.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 
@@ -62,7 +63,8 @@ export function registerSessionRoutes(app: App, deps: SessionRouteDeps): void {
         response: { 200: sessionPageSchema },
       },
     },
-    (request) => listSessions(deps.database, request.query),
+    (request) =>
+      listSessions(deps.database, { ...request.query, projects: projectsSeenBy(personOf(request)) }),
   );
 
   app.get(

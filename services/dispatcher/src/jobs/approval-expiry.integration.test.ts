@@ -55,7 +55,7 @@ test('overdue approvals expire by automation, others stay; a held permit hears o
   const answer = await held;
   assert.ok(answer.verdict === 'rejected');
   assert.deepEqual([answer.decidedBy, answer.reason], ['automation', 'approval_expired']);
-  const waiting = await listWaitingApprovals(record.database);
+  const waiting = await listWaitingApprovals(record.database, null);
   assert.deepEqual(
     waiting.map((approval) => approval.sessionId),
     [patient.sessionId],

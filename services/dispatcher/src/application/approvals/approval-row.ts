@@ -80,10 +80,19 @@ export async function listApprovals(database: Transaction, sessionId: string): P
   return rows.map(toApprovalView);
 }
 
-/** Everything that waits for a person, the next to expire first. */
-export async function listWaitingApprovals(database: Transaction): Promise<ApprovalView[]> {
+/**
+ * Everything that waits for a person, the next to expire first.
+ * @param projects only what belongs to these; null: to every project
+ */
+export async function listWaitingApprovals(
+  database: Transaction,
+  projects: readonly string[] | null,
+): Promise<ApprovalView[]> {
   const rows = await database.query<ApprovalRow>(
-    `SELECT ${approvalColumns} FROM approvals WHERE state = 'waiting' ORDER BY expires_at, id LIMIT ${maxListed}`,
+    `SELECT ${approvalColumns} FROM approvals WHERE state = 'waiting' AND ($1::text[] IS NULL
+       OR session_id IN (SELECT s.id FROM sessions s WHERE s.project_id = ANY($1)))
+     ORDER BY expires_at, id LIMIT ${maxListed}`,
+    [projects],
   );
   return rows.map(toApprovalView);
 }

@@ -124,9 +124,9 @@ test('two votes at the same moment decide once', async () => {
 
 test('the waiting list is followed: as it is, and anew when something is asked or decided', async () => {
   const claim = await openTestSession(record, { interactive: true });
-  const before = await listWaitingApprovals(record.database);
+  const before = await listWaitingApprovals(record.database, null);
   const gone = new AbortController();
-  const lists = followWaiting(record, gone.signal);
+  const lists = followWaiting(record, null, gone.signal);
   const next = async () => ((await lists.next()).value ?? []).map(({ id }: { id: string }) => id);
   assert.deepEqual(
     await next(),

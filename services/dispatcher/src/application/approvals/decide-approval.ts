@@ -121,7 +121,7 @@ function requireDecider(person: Person, session: SessionRow): void {
       'forbidden',
       `${person.name} is not a person's interactive login. Only a person can decide on an approval.`,
     );
-  if (person.subject === session.opened_by || hasRole(person, ...deciders)) return;
+  if (person.subject === session.opened_by || hasRole(person, session.project_id, ...deciders)) return;
   throw new CodedError(
     'forbidden',
     `Session ${session.id} was opened by ${session.opened_by}; only they or an approver can decide.`,

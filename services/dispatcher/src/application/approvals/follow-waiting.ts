@@ -17,6 +17,7 @@ const lookAgainMs = 1_000;
  */
 export async function* followWaiting(
   deps: FollowWaitingDeps,
+  projects: readonly string[] | null,
   gone: AbortSignal,
 ): AsyncGenerator<readonly ApprovalView[]> {
   let wake = Promise.withResolvers<void>();
@@ -28,7 +29,7 @@ export async function* followWaiting(
     while (!gone.aborted) {
       // Renewed before the look: what happens after it wakes the next wait.
       wake = Promise.withResolvers();
-      const waiting = await listWaitingApprovals(deps.database);
+      const waiting = await listWaitingApprovals(deps.database, projects);
       const state = waiting.map(({ id, approvedBy }) => `${id}/${approvedBy.length}`).join();
       if (state !== shown) yield waiting;
       shown = state;

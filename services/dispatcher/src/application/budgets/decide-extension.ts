@@ -62,7 +62,8 @@ export async function decideExtension(
 function requireExtender(person: Person, session: SessionRow): void {
   const may =
     person.kind === 'human' &&
-    (person.subject === session.opened_by || hasRole(person, 'approver', 'project_admin', 'administrator'));
+    (person.subject === session.opened_by ||
+      hasRole(person, session.project_id, 'approver', 'project_admin', 'administrator'));
   if (may) return;
   throw new CodedError(
     'forbidden',

@@ -113,7 +113,10 @@ export async function finishIdle(deps: MessageDeps): Promise<number> {
 
 async function lockOpen(tx: Transaction, person: Person, sessionId: string): Promise<SessionRow> {
   const session = await lockSession(tx, sessionId);
-  if (person.subject !== session.opened_by && !hasRole(person, 'approver', 'project_admin', 'administrator'))
+  if (
+    person.subject !== session.opened_by &&
+    !hasRole(person, session.project_id, 'approver', 'project_admin', 'administrator')
+  )
     throw new CodedError('forbidden', `Session ${sessionId} was opened by ${session.opened_by}.`, {
       session: sessionId,
     });

@@ -40,7 +40,7 @@ export async function createProject(
   person: Person,
   project: { readonly id: string; readonly policy?: string | undefined },
 ): Promise<void> {
-  requireRole(person, 'create a project', 'administrator', 'project_admin');
+  requireRole(person, null, 'create a project', 'administrator', 'project_admin');
   const policy = readWrittenPolicy(project.policy ?? '', deps.budgetDefaults);
   await deps.database.transaction(async (tx) => {
     if (!(await insertProject(deps, tx, project.id, policy, person.subject, 'api')))
@@ -62,7 +62,7 @@ export async function changePolicy(
   id: string,
   change: { readonly text: string; readonly seen: number },
 ): Promise<number> {
-  requireRole(person, 'change a policy', 'administrator', 'project_admin');
+  requireRole(person, id, 'change a policy', 'administrator', 'project_admin');
   const policy = readWrittenPolicy(change.text, deps.budgetDefaults);
   return deps.database.transaction(async (tx) => {
     const current = await lockProject(tx, id);

@@ -77,12 +77,15 @@ interface ProjectRow extends Record<string, unknown> {
   readonly created_at: string;
 }
 
-/** Every project, by name. */
+/** Every project or the named ones, by name. */
 export async function listProjects(
   tx: Transaction,
+  named: readonly string[] | null,
 ): Promise<{ id: string; policyVersion: number; policyDigest: string; createdAt: string }[]> {
   const rows = await tx.query<ProjectRow>(
-    'SELECT id, version, policy_digest, created_at FROM projects ORDER BY id LIMIT 1000',
+    `SELECT id, version, policy_digest, created_at FROM projects
+     WHERE $1::text[] IS NULL OR id = ANY($1) ORDER BY id LIMIT 1000`,
+    [named],
   );
   return rows.map((row) => ({
     id: row.id,

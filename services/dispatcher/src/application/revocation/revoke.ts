@@ -27,7 +27,7 @@ export async function revokeSession(
   sessionId: string,
   { note }: RevocationNote,
 ): Promise<void> {
-  requireRole(person, 'revoke a session', 'administrator');
+  requireRole(person, null, 'revoke a session', 'administrator');
   await endRevoked(deps, person.subject, sessionId, 'session', note ?? null);
 }
 
@@ -43,7 +43,7 @@ export async function revokeUser(
   subject: string,
   { note }: RevocationNote,
 ): Promise<number> {
-  requireRole(person, 'revoke a person’s access', 'administrator');
+  requireRole(person, null, 'revoke a person’s access', 'administrator');
   if (subject === person.subject)
     throw new CodedError('request_invalid', 'Nobody can revoke themselves; another administrator has to.');
   await deps.database.transaction(async (tx) => {
@@ -69,7 +69,7 @@ export async function revokeUser(
  * @throws CodedError `forbidden`
  */
 export async function restoreUser(deps: RevokeDeps, person: Person, subject: string): Promise<boolean> {
-  requireRole(person, 'give a person’s access back', 'administrator');
+  requireRole(person, null, 'give a person’s access back', 'administrator');
   return deps.database.transaction(async (tx) => {
     await takeTurns(tx, subject, 'revoking');
     const removed = await tx.query('DELETE FROM revoked_users WHERE subject = $1 RETURNING subject', [

@@ -18,6 +18,8 @@ export interface ListQuery {
   readonly cursor?: string | undefined;
   readonly limit: number;
   readonly state?: SessionState | undefined;
+  /** Only sessions of these; null: of every project. */
+  readonly projects: readonly string[] | null;
 }
 
 /**
@@ -35,6 +37,10 @@ export async function listSessions(tx: Transaction, query: ListQuery): Promise<S
   if (query.state !== undefined) {
     values.push(query.state);
     conditions.push(`state = $${values.length}`);
+  }
+  if (query.projects !== null) {
+    values.push(query.projects);
+    conditions.push(`project_id = ANY($${values.length})`);
   }
   const found = await selectSessionViews(tx, {
     where: conditions.join(' AND '),

@@ -1,0 +1,132 @@
+import type { RoleBinding } from '@lemniscate/shared/api/identity.ts';
+import { fleetChain, reviewChain } from '@lemniscate/shared/audit/entry.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { everyProject, isProjectRole, roles } from '@lemniscate/shared/identity/roles.ts';
+import type { ProjectRole, Role } from '@lemniscate/shared/identity/roles.ts';
+import { requireRole } from '../identity.ts';
+import type { Person } from '../identity.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { unknownProject } from '../projects/project.ts';
+
+export interface BindingDeps {
+  readonly database: Database;
+  readonly audit: AuditLog;
+}
+
+/** A role and where it is held. */
+export interface Grant {
+  readonly role: Role;
+  readonly project: string;
+}
+
+/** Splits grants into what is held everywhere and what is held in single projects. Unknown words grant nothing. */
+export function sortGrants(grants: readonly Grant[]): Required<Pick<Person, 'roles' | 'projects'>> {
+  const known = grants.filter(({ role }) => roles.includes(role));
+  const everywhere = known.filter(({ project }) => project === everyProject).map(({ role }) => role);
+  const projects: Record<string, ProjectRole[]> = {};
+  for (const { role, project } of known)
+    if (project !== everyProject && isProjectRole(role)) (projects[project] ??= []).push(role);
+  return { roles: [...new Set(everywhere)], projects };
+}
+
+/** SQL for the grants of a person `p` (subject, groups) as JSON. */
+export const grantsOfPerson = `coalesce((
+  SELECT jsonb_agg(jsonb_build_object('role', b.role, 'project', b.project_id)) FROM role_bindings b
+  WHERE (b.kind = 'person' AND b.principal = p.subject) OR (b.kind = 'group' AND p.groups ? b.principal)
+), '[]')`;
+
+/**
+ * Binds a role. Whoever administers a project binds its roles; everything else is an administrator's.
+ * @throws CodedError `forbidden`, `project_unknown`
+ */
+export async function bindRole(deps: BindingDeps, person: Person, binding: RoleBinding): Promise<void> {
+  requireBinder(person, binding);
+  await deps.database.transaction(async (tx) => {
+    await requireProject(tx, binding.project);
+    const added = await tx.query(
+      `INSERT INTO role_bindings (kind, principal, role, project_id, bound_by) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT DO NOTHING RETURNING role`,
+      [binding.kind, binding.principal, binding.role, binding.project, person.subject],
+    );
+    if (added.length > 0) await record(deps, tx, person, binding, 'role.bound');
+  });
+}
+
+/**
+ * Takes a binding away; every later request sees it.
+ * @throws CodedError `forbidden`, `not_found`
+ */
+export async function unbindRole(deps: BindingDeps, person: Person, binding: RoleBinding): Promise<void> {
+  requireBinder(person, binding);
+  await deps.database.transaction(async (tx) => {
+    const removed = await tx.query(
+      'DELETE FROM role_bindings WHERE kind = $1 AND principal = $2 AND role = $3 AND project_id = $4 RETURNING role',
+      [binding.kind, binding.principal, binding.role, binding.project],
+    );
+    if (removed.length === 0)
+      throw new CodedError(
+        'not_found',
+        `The ${binding.kind} "${binding.principal}" is not bound to ${binding.role} there. GET /v1/role-bindings lists what is.`,
+      );
+    await record(deps, tx, person, binding, 'role.unbound');
+  });
+}
+
+// A project_admin of every project is not yet an administrator: else the role could make itself one.
+function requireBinder(person: Person, { project }: RoleBinding): void {
+  if (project === everyProject) requireRole(person, null, 'bind roles of the whole fleet', 'administrator');
+  else requireRole(person, project, 'bind roles of this project', 'administrator', 'project_admin');
+}
+
+/** @throws CodedError `project_unknown` */
+export async function requireProject(tx: Transaction, project: string): Promise<void> {
+  if (project === everyProject) return;
+  const [found] = await tx.query('SELECT 1 FROM projects WHERE id = $1', [project]);
+  if (found === undefined) throw await unknownProject(tx, project);
+}
+
+function record(
+  deps: BindingDeps,
+  tx: Transaction,
+  person: Person,
+  { kind, principal, role, project }: RoleBinding,
+  type: 'role.bound' | 'role.unbound',
+): Promise<void> {
+  const chain = project === everyProject ? fleetChain : reviewChain(project);
+  return deps.audit.append(tx, chain, [
+    { type, subject: person.subject, body: { role, project, principalKind: kind, principal } },
+  ]);
+}
+
+interface BindingRow extends Record<string, unknown> {
+  readonly kind: 'group' | 'person';
+  readonly principal: string;
+  readonly role: Role;
+  readonly project_id: string;
+  readonly bound_by: string;
+  readonly bound_at: string;
+}
+
+/** Most in one answer. */
+const maxListed = 5_000;
+
+/** Every binding, by project. */
+export async function listBindings(
+  database: Transaction,
+): Promise<
+  (Pick<BindingRow, 'kind' | 'principal' | 'role'> & { project: string; boundBy: string; boundAt: string })[]
+> {
+  const rows = await database.query<BindingRow>(
+    `SELECT kind, principal, role, project_id, bound_by, bound_at FROM role_bindings
+     ORDER BY project_id, role, kind, principal LIMIT ${maxListed}`,
+  );
+  return rows.map(({ kind, principal, role, project_id, bound_by, bound_at }) => ({
+    kind,
+    principal,
+    role,
+    project: project_id,
+    boundBy: bound_by,
+    boundAt: bound_at,
+  }));
+}

@@ -1,0 +1,192 @@
+import type { CreateToken, TokenView } from '@lemniscate/shared/api/identity.ts';
+import { fleetChain, reviewChain } from '@lemniscate/shared/audit/entry.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import { everyProject, isProjectRole } from '@lemniscate/shared/identity/roles.ts';
+import type { Role } from '@lemniscate/shared/identity/roles.ts';
+import type { Scope } from '@lemniscate/shared/identity/scopes.ts';
+import { hasRole, projectsWith } from '../identity.ts';
+import type { Person } from '../identity.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { requireProject, sortGrants } from './role-bindings.ts';
+import { tokenHash } from './token-hash.ts';
+
+/** What every service token begins with, so that scanners of leaked secrets know it. */
+export const serviceTokenPrefix = 'lms_';
+
+export interface TokenDeps {
+  readonly database: Database;
+  readonly audit: AuditLog;
+  readonly newId: NewId;
+  /** 256 random bits as text. */
+  readonly newSecret: () => string;
+}
+
+interface TokenRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly name: string;
+  readonly project_id: string;
+  readonly roles: Role[];
+  readonly scopes: Scope[];
+  readonly created_by: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly revoked_at: string | null;
+  readonly used_at: string | null;
+}
+
+const columns =
+  'id, name, project_id, roles, scopes, created_by, created_at, expires_at, revoked_at, used_at';
+
+function toView(row: TokenRow): TokenView {
+  return {
+    id: row.id,
+    name: row.name,
+    project: row.project_id,
+    roles: row.roles,
+    scopes: row.scopes,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    usedAt: row.used_at,
+  };
+}
+
+/**
+ * Makes a token for a program. It can never do more than whoever makes it: neither in a role nor in a project.
+ * @returns the token itself, which is shown this once and kept as a digest
+ * @throws CodedError `forbidden`, `project_unknown`
+ */
+export async function createToken(
+  deps: TokenDeps,
+  person: Person,
+  request: CreateToken,
+): Promise<TokenView & { token: string }> {
+  checkRequest(person, request);
+  const id = deps.newId('serviceToken');
+  const token = `${serviceTokenPrefix}${deps.newSecret()}`;
+  const row = await deps.database.transaction(async (tx) => {
+    await requireProject(tx, request.project);
+    const [added] = await tx.query<TokenRow>(
+      `INSERT INTO service_tokens (id, token_hash, name, project_id, roles, scopes, created_by, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8 * interval '1 day') RETURNING ${columns}`,
+      [
+        id,
+        tokenHash(token),
+        request.name,
+        request.project,
+        JSON.stringify(request.roles),
+        JSON.stringify(request.scopes),
+        person.subject,
+        request.expiresInDays,
+      ],
+    );
+    if (added === undefined) throw new Error('a new token was not returned');
+    await record(deps, tx, person, added, 'token.created');
+    return added;
+  });
+  return { ...toView(row), token };
+}
+
+function checkRequest(person: Person, { project, roles, scopes }: CreateToken): void {
+  const refuse = (why: string): never => {
+    throw new CodedError('forbidden', why);
+  };
+  const place = project === everyProject ? null : project;
+  for (const role of roles) {
+    if (place !== null && !isProjectRole(role))
+      refuse(`The role ${role} is held in every project or not at all: set project to "*".`);
+    if (!hasRole(person, place, role) && !hasRole(person, null, 'administrator'))
+      refuse(`${person.name} does not hold the role ${role} there and cannot hand it to a token.`);
+  }
+  const beyond = person.scopes === undefined ? [] : scopes.filter((scope) => !person.scopes?.includes(scope));
+  if (beyond.length > 0) refuse(`The token "${person.name}" has no scope ${beyond.join(', ')} to hand on.`);
+}
+
+/** Tokens of the projects that the person administers or audits, the newest first. */
+export async function listTokens(database: Transaction, person: Person): Promise<TokenView[]> {
+  const projects = projectsWith(person, 'project_admin', 'administrator', 'auditor');
+  const rows = await database.query<TokenRow>(
+    `SELECT ${columns} FROM service_tokens WHERE $1::text[] IS NULL OR project_id = ANY($1)
+     ORDER BY created_at DESC, id DESC LIMIT 1000`,
+    [projects],
+  );
+  return rows.map(toView);
+}
+
+/**
+ * Ends a token at once. A repeat changes nothing.
+ * @throws CodedError `not_found` also for tokens of projects that the person does not administer
+ */
+export async function revokeToken(deps: TokenDeps, person: Person, id: string): Promise<void> {
+  const projects = projectsWith(person, 'project_admin', 'administrator');
+  await deps.database.transaction(async (tx) => {
+    const [row] = await tx.query<TokenRow>(
+      `SELECT ${columns} FROM service_tokens WHERE id = $1 AND ($2::text[] IS NULL OR project_id = ANY($2)) FOR UPDATE`,
+      [id, projects],
+    );
+    if (row === undefined)
+      throw new CodedError('not_found', `There is no token ${id}. GET /v1/tokens lists yours.`);
+    if (row.revoked_at !== null) return;
+    await tx.query('UPDATE service_tokens SET revoked_at = now() WHERE id = $1', [id]);
+    await record(deps, tx, person, row, 'token.revoked');
+  });
+}
+
+function record(
+  deps: TokenDeps,
+  tx: Transaction,
+  person: Person,
+  token: TokenRow,
+  type: 'token.created' | 'token.revoked',
+): Promise<void> {
+  const chain = token.project_id === everyProject ? fleetChain : reviewChain(token.project_id);
+  return deps.audit.append(tx, chain, [
+    {
+      type,
+      subject: person.subject,
+      body: {
+        token: token.id,
+        project: token.project_id,
+        roles: token.roles,
+        scopes: token.scopes,
+        expiresAt: token.expires_at,
+      },
+    },
+  ]);
+}
+
+/**
+ * Whose token it is. A token dies with the access of the person who made it.
+ * @throws CodedError `unauthenticated`, `login_revoked`
+ */
+export async function authenticateToken(database: Transaction, token: string): Promise<Person> {
+  const [row] = await database.query<TokenRow & { over: boolean; maker_revoked: boolean; stale: boolean }>(
+    `SELECT ${columns}, expires_at <= now() AS over,
+       EXISTS (SELECT FROM revoked_users r WHERE r.subject = created_by) AS maker_revoked,
+       used_at IS NULL OR used_at < now() - interval '1 minute' AS stale
+     FROM service_tokens WHERE token_hash = $1`,
+    [tokenHash(token)],
+  );
+  if (row === undefined)
+    throw new CodedError(
+      'unauthenticated',
+      'The service token is not known here. Make one with POST /v1/tokens.',
+    );
+  if (row.revoked_at !== null || row.maker_revoked)
+    throw new CodedError('login_revoked', `The service token ${row.id} was revoked. Make another one.`);
+  if (row.over)
+    throw new CodedError('unauthenticated', `The service token ${row.id} expired at ${row.expires_at}.`);
+  // A request must not become a write: once a minute is what "is it still used?" needs.
+  if (row.stale) await database.query('UPDATE service_tokens SET used_at = now() WHERE id = $1', [row.id]);
+  return {
+    subject: `token:${row.id}`,
+    name: row.name,
+    kind: 'automation',
+    ...sortGrants(row.roles.map((role) => ({ role, project: row.project_id }))),
+    scopes: row.scopes,
+    expiresAt: row.expires_at,
+  };
+}

@@ -1,0 +1,135 @@
+import type { Role } from '@lemniscate/shared/identity/roles.ts';
+import type { Area } from '@lemniscate/shared/identity/scopes.ts';
+import type { AccessRule } from '../application/access/access-rule.ts';
+
+/**
+ * Where a request says what it is about:
+ * - `fleet`: nothing of a single project; the role must be held everywhere
+ * - `somewhere`: a role in any project will do; the handler shows only what belongs to the person
+ * - `session`: `:id` is a session
+ * - `project`: `:id` or `:project` is a project
+ * - `body` / `query`: `project` in the body or query; absent, or `*`, the request is about the whole fleet
+ * - `bodyOrDefault` / `queryOrDefault`: the same, but absent it is the default project, as in the route's schema
+ * - `chain`: `:chain` or `chain` in the query is an audit chain, which belongs to a session, a project or the fleet
+ */
+export type PlaceSource =
+  | 'fleet'
+  | 'somewhere'
+  | 'session'
+  | 'project'
+  | 'body'
+  | 'bodyOrDefault'
+  | 'query'
+  | 'queryOrDefault'
+  | 'chain';
+
+/** Who may use a route; `open` needs no login, `anybody` any login at all. */
+export type AccessRow = 'open' | 'anybody' | (AccessRule & { readonly of: PlaceSource });
+
+const everyRole: readonly Role[] = [
+  'member',
+  'approver',
+  'project_admin',
+  'administrator',
+  'auditor',
+  'finops',
+  'operator',
+];
+const readers: readonly Role[] = ['member', 'approver', 'project_admin', 'administrator', 'auditor'];
+const workers: readonly Role[] = ['member', 'project_admin', 'administrator'];
+const deciders: readonly Role[] = ['approver', 'project_admin', 'administrator'];
+const admins: readonly Role[] = ['project_admin', 'administrator'];
+const administrators: readonly Role[] = ['administrator'];
+const accountants: readonly Role[] = ['finops', 'administrator'];
+const costReaders: readonly Role[] = [...readers, 'finops'];
+const ownMember: readonly Role[] = ['member'];
+
+const row = (area: Area, of: PlaceSource, who: readonly Role[], own?: readonly Role[]): AccessRow => ({
+  area,
+  of,
+  who,
+  ...(own === undefined ? {} : { own }),
+});
+
+/**
+ * Every public route and who may use it. A route that has no row here stops the service at start: add one line, and
+ * `access-table.integration.test.ts` walks it for every role, in the caller's project and in another.
+ */
+export const accessTable: Readonly<Record<string, AccessRow>> = {
+  'GET /healthz': 'open',
+  'GET /readyz': 'open',
+  'GET /openapi.json': 'open',
+
+  // who one is, and who may be what
+  'GET /v1/me': 'anybody',
+  'POST /v1/logout': 'anybody',
+  'GET /v1/role-bindings': row('access', 'fleet', ['administrator', 'auditor']),
+  'PUT /v1/role-bindings': row('access', 'body', admins),
+  'DELETE /v1/role-bindings': row('access', 'query', admins),
+  'GET /v1/tokens': row('access', 'somewhere', [...admins, 'auditor']),
+  'POST /v1/tokens': row('access', 'body', admins),
+  'DELETE /v1/tokens/:tokenId': row('access', 'somewhere', admins),
+  'GET /v1/revocations': row('access', 'fleet', ['administrator', 'auditor']),
+  'PUT /v1/revocations/:subject': row('access', 'fleet', administrators),
+  'DELETE /v1/revocations/:subject': row('access', 'fleet', administrators),
+
+  // sessions
+  'POST /v1/sessions': row('sessions', 'bodyOrDefault', workers),
+  'GET /v1/sessions': row('sessions', 'somewhere', readers),
+  'GET /v1/sessions/:id': row('sessions', 'session', readers),
+  'GET /v1/sessions/:id/events': row('sessions', 'session', readers),
+  'GET /v1/sessions/:id/log': row('sessions', 'session', readers),
+  'GET /v1/sessions/:id/tool-calls': row('sessions', 'session', readers),
+  'POST /v1/sessions/:id/stop': row('sessions', 'session', [...admins, 'operator'], ownMember),
+  'POST /v1/sessions/:id/revoke': row('sessions', 'fleet', administrators),
+  'POST /v1/sessions/:id/messages': row('sessions', 'session', deciders, ownMember),
+  'POST /v1/sessions/:id/finish': row('sessions', 'session', deciders, ownMember),
+  'POST /v1/uploads': row('sessions', 'queryOrDefault', workers),
+  'POST /v1/uploads/:uploadId/complete': row('sessions', 'somewhere', workers),
+
+  // what waits for a person
+  'GET /v1/approvals': row('approvals', 'somewhere', readers),
+  'GET /v1/approvals/events': row('approvals', 'somewhere', readers),
+  'GET /v1/sessions/:id/approvals': row('approvals', 'session', readers),
+  'POST /v1/sessions/:id/approvals/:approvalId': row('approvals', 'session', deciders, ownMember),
+  'GET /v1/sessions/:id/extensions': row('approvals', 'session', readers),
+  'POST /v1/sessions/:id/extension': row('approvals', 'session', deciders, ownMember),
+  'GET /v1/sessions/:id/diff': row('diffs', 'session', readers),
+  'POST /v1/sessions/:id/diff/accept': row('diffs', 'session', deciders, ownMember),
+  'POST /v1/sessions/:id/diff/reject': row('diffs', 'session', deciders, ownMember),
+
+  // projects
+  'GET /v1/projects': row('projects', 'somewhere', everyRole),
+  'POST /v1/projects': row('projects', 'fleet', admins),
+  'GET /v1/policy-schema': 'anybody',
+  'GET /v1/projects/:id/policy': row('projects', 'project', readers),
+  'PUT /v1/projects/:id/policy': row('projects', 'project', admins),
+  'GET /v1/projects/:id/policies': row('projects', 'project', readers),
+  'GET /v1/projects/:id/policies/:version': row('projects', 'project', readers),
+
+  // agent servers
+  'GET /v1/servers': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
+  'POST /v1/servers': row('servers', 'somewhere', workers),
+  'DELETE /v1/servers/:id': row('servers', 'somewhere', [...workers, 'operator']),
+
+  // the audit log
+  'GET /v1/audit/chains': row('audit', 'fleet', ['auditor', 'administrator']),
+  'GET /v1/audit/chains/:chain/entries': row('audit', 'chain', readers),
+  'GET /v1/audit/checkpoints': row('audit', 'somewhere', everyRole),
+  'GET /v1/audit/proofs/inclusion': row('audit', 'chain', readers),
+  'GET /v1/audit/proofs/consistency': row('audit', 'somewhere', everyRole),
+
+  // costs
+  'GET /v1/costs': row('costs', 'query', costReaders),
+  'GET /v1/costs/export': row('costs', 'query', costReaders),
+  'GET /v1/costs/unit': row('costs', 'query', costReaders),
+  'GET /v1/costs/forecast': row('costs', 'query', costReaders),
+  'GET /v1/costs/anomalies': row('costs', 'query', costReaders),
+  'GET /v1/costs/budgets': row('costs', 'fleet', [...accountants, 'auditor']),
+  'PUT /v1/costs/budgets/:scope/:name': row('costs', 'fleet', accountants),
+  'PUT /v1/costs/centres/:project': row('costs', 'project', accountants),
+  'PUT /v1/costs/pools/:pool': row('costs', 'fleet', accountants),
+  'POST /v1/costs/corrections': row('costs', 'fleet', accountants),
+  'POST /v1/costs/reconciliations': row('costs', 'fleet', accountants),
+  'POST /v1/costs/rebuild': row('costs', 'fleet', [...accountants, 'operator']),
+};

@@ -1,0 +1,71 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { parseCookie, stringifySetCookie } from 'cookie';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+
+/**
+ * The console's login. `__Host-` binds it to exactly this origin, and browsers take that name over TLS only; the plain
+ * one is for a listener that never leaves the machine.
+ */
+const cookieNames = { secure: '__Host-lemniscate', plain: 'lemniscate' } as const;
+
+/** A token and how it came: what a browser sends by itself needs a proof that a page of ours meant it. */
+export interface SentToken {
+  readonly token: string;
+  readonly by: 'header' | 'cookie';
+}
+
+/** The token of a request; null where none was sent. The header wins. */
+export function tokenOf(request: FastifyRequest): SentToken | null {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    const match = /^Bearer ([A-Za-z0-9._~+/=-]{1,4096})$/i.exec(authorization);
+    return match?.[1] === undefined ? null : { token: match[1], by: 'header' };
+  }
+  const cookies = parseCookie(request.headers.cookie ?? '');
+  const token = cookies[cookieNames.secure] ?? cookies[cookieNames.plain];
+  return token === undefined || !/^[A-Za-z0-9._~+/=-]{1,4096}$/.test(token) ? null : { token, by: 'cookie' };
+}
+
+const safeMethods: readonly string[] = ['GET', 'HEAD'];
+
+/**
+ * A change that a browser's cookie pays for has to come from a page of this very origin. Browsers say so in headers
+ * that no page can set; a request that says nothing is refused.
+ * @throws CodedError `forbidden`
+ */
+export function refuseForeignPage(request: FastifyRequest): void {
+  if (safeMethods.includes(request.method)) return;
+  const site = request.headers['sec-fetch-site'];
+  const { origin } = request.headers;
+  const sameSite = site === undefined || site === 'same-origin';
+  const sameOrigin = origin !== undefined && hostOf(origin) === request.host;
+  if (sameSite && sameOrigin) return;
+  throw new CodedError(
+    'forbidden',
+    'A change with a browser login has to come from a page of this address (Origin). Programs send "Authorization: Bearer TOKEN".',
+  );
+}
+
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}
+
+/** Keeps the login in the browser, out of reach of every script. */
+export function setLoginCookie(reply: FastifyReply, token: string, expiresAt: string, secure: boolean): void {
+  const name = secure ? cookieNames.secure : cookieNames.plain;
+  // Lax, not Strict: the first page after the issuer's redirect has to have it. Changes are guarded by their origin.
+  const options = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
+  void reply.header(
+    'set-cookie',
+    stringifySetCookie({ name, value: token, ...options, expires: new Date(expiresAt) }),
+  );
+}
+
+/** Removes the login from the browser. */
+export function forgetLoginCookie(reply: FastifyReply): void {
+  const gone = { path: '/', httpOnly: true, sameSite: 'lax', maxAge: 0 } as const;
+  void reply.header('set-cookie', [
+    stringifySetCookie({ name: cookieNames.secure, value: '', ...gone, secure: true }),
+    stringifySetCookie({ name: cookieNames.plain, value: '', ...gone, secure: false }),
+  ]);
+}
