@@ -80,7 +80,7 @@ describe('every route, every role, own and other project', () => {
     const body =
       method === 'GET' || method === 'DELETE' ? undefined : JSON.stringify({ project, surprise: 1 });
     const gone = new AbortController();
-    const answer = await fetch(`http://127.0.0.1:${dispatcher.publicPort}${path}?${query}`, {
+    const answer = await fetch(`http://127.0.0.1:${dispatcher.publicPort}${path}?${query.toString()}`, {
       method,
       headers: {
         ...(header ? { authorization: `Bearer ${token}` } : {}),

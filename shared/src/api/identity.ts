@@ -23,7 +23,6 @@ export const meSchema = z.object({
   scopes: z.array(z.string()).nullable(),
   expiresAt: z.string().nullable(),
 });
-export type Me = z.infer<typeof meSchema>;
 
 /** Gives a role to everybody in a group of the directory, or to one person. */
 export const roleBindingSchema = z

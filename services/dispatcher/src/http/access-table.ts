@@ -133,3 +133,18 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'POST /v1/costs/reconciliations': row('costs', 'fleet', accountants),
   'POST /v1/costs/rebuild': row('costs', 'fleet', [...accountants, 'operator']),
 };
+
+/** The row of a route. HEAD is served with GET. @throws Error where there is none: a fault of ours */
+export function rowOf(method: string, path: string): AccessRow {
+  const name = `${method === 'HEAD' ? 'GET' : method} ${path}`;
+  const row = Object.hasOwn(accessTable, name) ? accessTable[name] : undefined;
+  if (row !== undefined) return row;
+  throw new Error(
+    `The route "${name}" has no row in services/dispatcher/src/http/access-table.ts. Add one line that says who may use it, such as: '${name}': row('sessions', 'session', readers),`,
+  );
+}
+
+/** Whether a route needs no login. */
+export function isOpenRoute(method: string, path: string): boolean {
+  return rowOf(method, path) === 'open';
+}

@@ -5,25 +5,10 @@ import type { AccessPlace } from '../application/access/access-rule.ts';
 import { hasRole } from '../application/identity.ts';
 import type { Transaction } from '../application/ports/transaction.ts';
 import { localProject } from '../application/projects/project.ts';
-import { accessTable } from './access-table.ts';
+import { rowOf } from './access-table.ts';
 import type { AccessRow } from './access-table.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
-
-/** The row of a route. HEAD is served with GET. @throws Error where there is none: a fault of ours */
-function rowOf(method: string, path: string): AccessRow {
-  const name = `${method === 'HEAD' ? 'GET' : method} ${path}`;
-  const row = Object.hasOwn(accessTable, name) ? accessTable[name] : undefined;
-  if (row !== undefined) return row;
-  throw new Error(
-    `The route "${name}" has no row in services/dispatcher/src/http/access-table.ts. Add one line that says who may use it, such as: '${name}': row('sessions', 'session', readers),`,
-  );
-}
-
-/** Whether a route needs no login. */
-export function isOpenRoute(method: string, path: string): boolean {
-  return rowOf(method, path) === 'open';
-}
 
 /** Every route that is registered behind this needs a row, and every request has to fit it. */
 export function requireAccess(app: App, database: Transaction): void {

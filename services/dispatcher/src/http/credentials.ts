@@ -50,17 +50,6 @@ function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
 }
 
-/** Keeps the login in the browser, out of reach of every script. */
-export function setLoginCookie(reply: FastifyReply, token: string, expiresAt: string, secure: boolean): void {
-  const name = secure ? cookieNames.secure : cookieNames.plain;
-  // Lax, not Strict: the first page after the issuer's redirect has to have it. Changes are guarded by their origin.
-  const options = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
-  void reply.header(
-    'set-cookie',
-    stringifySetCookie({ name, value: token, ...options, expires: new Date(expiresAt) }),
-  );
-}
-
 /** Removes the login from the browser. */
 export function forgetLoginCookie(reply: FastifyReply): void {
   const gone = { path: '/', httpOnly: true, sameSite: 'lax', maxAge: 0 } as const;

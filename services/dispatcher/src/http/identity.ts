@@ -7,7 +7,7 @@ import type { Authenticator, Person, ServerPeer } from '../application/identity.
 import type { LoginFailures } from '../application/access/login-failures.ts';
 import { tokenHash } from '../application/access/token-hash.ts';
 import type { App } from './app.ts';
-import { isOpenRoute } from './authorise.ts';
+import { isOpenRoute } from './access-table.ts';
 import { refuseForeignPage, tokenOf } from './credentials.ts';
 import type { OpenAnswers } from './open-answers.ts';
 
