@@ -3,7 +3,7 @@ import type { Call } from './refused/call.ts';
 
 /** Programs that run whatever text they read. */
 const others =
-  /^(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|wish|expect|rscript|r|julia|osascript|pwsh|powershell|cmd|irb|jshell|groovy|scala|ghci|runghc|ocaml|elixir|iex\.bat|erl|clojure|racket|guile|sbcl|swift|at|batch|crontab|parallel|source|\.|ts-node|tsx)(-?\d[\d.]*)?$/;
+  /^(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|wish|expect|rscript|r|julia|osascript|pwsh|powershell|cmd|irb|nu|xonsh|elvish|ipython|bpython|jshell|groovy|scala|ghci|runghc|ocaml|elixir|iex\.bat|erl|clojure|racket|guile|sbcl|swift|at|batch|crontab|parallel|source|\.|ts-node|tsx)(-?\d[\d.]*)?$/;
 
 /** Whether the program is an interpreter. */
 export function isInterpreter(name: string): boolean {

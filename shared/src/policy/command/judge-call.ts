@@ -11,9 +11,9 @@ import { windowsName } from './command-name.ts';
 import { note } from './pieces.ts';
 import type { Call } from './refused/call.ts';
 import { hasOption } from './refused/call.ts';
-import { isRefusedProgram, refusalOf } from './refused/families.ts';
+import { refusalOf } from './refused/families.ts';
 import { branchOff, spend, TooMuchWork } from './scope.ts';
-import type { Scope } from './scope.ts';
+import type { Scope, StandardInput } from './scope.ts';
 import { UnreadableScript } from './syntax/bash-syntax.ts';
 import { isKnown, mark } from './syntax/marks.ts';
 import type { Inner } from './wrappers/inner.ts';
@@ -59,7 +59,7 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
   const { rules } = scope.shared;
   const covered = coveredWords(rules.free, plain.words, scope.shared);
   judgeInners(call, scope, facts, covered, judgeCode);
-  if (facts.text !== undefined && shells.includes(call.name) && readsCodeFromInput(call))
+  if (facts.text !== undefined && readsShellCode(call))
     refusalsOnly(scope, () => judgeCode(facts.text ?? '', deeper(scope, {})));
   const doubt = firstDoubt(plain, covered) ?? inputDoubt(call, scope, facts);
   if (doubt !== undefined) return note(scope, text, 'ask', doubt);
@@ -87,13 +87,16 @@ function isKnownName(name: string): boolean {
 function judgeUnknown(call: Call, scope: Scope, text: string): void {
   const next = call.words.findIndex((word, index) => index > 0 && !word.startsWith('-'));
   const inner = next < 0 ? undefined : callOf(rest(call, next), call.cwd);
-  if (inner !== undefined && isRefusedProgram(inner.name))
-    return note(scope, text, 'refuse', refusalOf(inner) ?? 'a refused program');
+  const refused = inner === undefined || builtinWords.includes(inner.name) ? undefined : refusalOf(inner);
+  if (refused !== undefined) return note(scope, text, 'refuse', refused);
   const forces = hasOption(call.words, 'r', '--recursive') && hasOption(call.words, 'f', '--force');
   const deletes = forces ? refusalOf({ ...call, name: 'rm' }) : undefined;
   if (deletes !== undefined) return note(scope, text, 'refuse', deletes);
   return note(scope, text, 'ask', 'its name is known only when it runs');
 }
+
+/** `eval` and `exec` are ordinary words of other tools. */
+const builtinWords: readonly string[] = ['eval', 'exec'];
 
 function rest(call: Call, from: number): Words {
   return { words: call.words.slice(from), raws: call.raws.slice(from) };
@@ -112,16 +115,28 @@ function judgeInners(
     const kept = inner.keepsInput === true;
     const inside = deeper(scope, {
       covered: scope.covered || covered > inner.from,
-      input: kept ? scope.input : { from: 'nothing' },
+      input: inputOfInner(inner, scope, facts),
       cwd: inner.cwd === undefined ? scope.cwd : joinPath(inner.cwd, scope.cwd),
     });
     const judge = () =>
       judgeInner(inner, inside, kept ? facts : { ...facts, fed: false, text: undefined }, judgeCode);
     if (readsScriptNames(call, inner))
       note(scope, call.words.join(' '), 'ask', 'an interpreter runs what xargs reads');
-    if (inner.refusalsOnly === true) refusalsOnly(scope, judge);
-    else judge();
+    if (inner.refusalsOnly !== true) {
+      judge();
+      continue;
+    }
+    refusalsOnly(scope, judge);
+    const read =
+      kept && !('code' in inner.run) ? inputDoubt(callOf(inner.run, call.cwd), scope, facts) : undefined;
+    if (read !== undefined && covered <= inner.from) note(scope, call.words.join(' '), 'ask', read);
   }
+}
+
+/** What feeds a wrapper feeds what it runs; code of a joined command line has no redirection of its own for it. */
+function inputOfInner(inner: Inner, scope: Scope, facts: Circumstances): StandardInput {
+  if (inner.keepsInput !== true) return { from: 'nothing' };
+  return facts.fed && 'code' in inner.run ? { from: 'pipe', text: facts.text } : scope.input;
 }
 
 /** `xargs bash` without a script of its own: the names of the scripts come through the pipe. */
@@ -239,7 +254,24 @@ function variableDoubts(call: Call): Doubt[] {
   return doubts;
 }
 
+/** Whether what stands on its standard input is run as shell code. */
+function readsShellCode(call: Call): boolean {
+  if (shells.includes(call.name)) return readsCodeFromInput(call);
+  return call.name === 'at' || call.name === 'batch' || isRemoteShell(call);
+}
+
+/** `ssh host` without a command: a shell at the other end reads what stands on the input. */
+function isRemoteShell(call: Call): boolean {
+  return (
+    call.name === 'ssh' &&
+    !call.words.includes('-N') &&
+    unwrap(call, undefined).every(({ refusalsOnly: extra }) => extra === true)
+  );
+}
+
 function inputDoubt(call: Call, scope: Scope, facts: Circumstances): string | undefined {
+  if (isRemoteShell(call) && (facts.fed || scope.input.from !== 'nothing'))
+    return 'a shell at the other end reads its code from the standard input';
   if (!isInterpreter(call.name)) return undefined;
   if (scope.input.from === 'pipe') return 'a pipe into an interpreter';
   if (call.raws.some((raw) => raw.startsWith('<('))) return 'an interpreter runs what another command prints';

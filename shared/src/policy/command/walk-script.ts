@@ -164,6 +164,7 @@ function printedText(node: SyntaxNode, scope: Scope): string | undefined {
     const found = waysOf(node, scope)[0];
     return found === undefined ? undefined : foundPaths(callOf(found, scope.cwd)).join(' ');
   }
+  if (/^(get-childitem|gci)$/i.test(name)) return node.args.map(({ text }) => text).join(' ');
   if (name !== 'echo' && name !== 'printf') return undefined;
   const words = node.args.map((arg) => (arg.type === 'Word' ? (wordTexts(arg, scope)[0] ?? '') : arg.text));
   const texts = name === 'echo' ? words.filter((word) => !/^-[neE]+$/.test(word)) : printfTexts(words);
@@ -216,11 +217,30 @@ function walkCommand(command: Command, scope: Scope): void {
   };
   const inside = own === undefined ? scope : { ...scope, input: { from: 'nothing' } as const };
   const ways = waysOf(command, scope);
-  for (const way of ways) judgeCall(way, inside, facts, judgeCode);
+  for (const way of ways) {
+    judgeCall(way, inside, facts, judgeCode);
+    // a shell that is handed its words on the command line: they are known to whoever reads it
+    const handed = facts.dynamic ? handedWords(command.name.text, way.words, scope.positional) : undefined;
+    if (handed !== undefined)
+      refusalsOnly(scope, () =>
+        judgeCall({ words: handed, raws: handed }, inside, { ...facts, dynamic: false }, judgeCode),
+      );
+  }
   const words = ways[0]?.words ?? [];
   changeDirectory(words, scope);
   forget(words, scope);
   return undefined;
+}
+
+/** The words of a command whose name is a positional parameter; `"$@"` is all of them. */
+function handedWords(
+  name: string,
+  words: readonly string[],
+  positional: readonly string[] | undefined,
+): readonly string[] | undefined {
+  const parameter = /^"?\$\{?([0-9@*])\}?"?$/.exec(name)?.[1];
+  if (parameter === undefined || positional === undefined) return undefined;
+  return /\d/.test(parameter) ? words : [...positional.slice(1), ...words.slice(1)];
 }
 
 /** Builtins after which variables may hold something else than the script's assignments say. */
@@ -249,7 +269,8 @@ function judgeAssignment(assignment: Assignment, scope: Scope): void {
     if (doubt === undefined) continue;
     note(scope, assignment.text, 'ask', doubt);
     // a pager or an ssh command is shell code itself
-    refusalsOnly(scope, () => judgeCode(value, branchOff(scope, { depth: scope.depth + 1 })));
+    const code = value.replace(/^\|[|-]*/, '');
+    refusalsOnly(scope, () => judgeCode(code, branchOff(scope, { depth: scope.depth + 1 })));
     return;
   }
 }

@@ -137,7 +137,7 @@ function wrapper(random: Random, depth: number): string {
 }
 
 /** The same name in other writing. */
-function spelled(random: Random, text: string): string {
+export function spelled(random: Random, text: string): string {
   const at = 1 + random.below(text.length - 1);
   const [head, tail] = [text.slice(0, at), text.slice(at)];
   switch (random.below(16)) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { argumentNames, argumentScript, isRefusedCall, separator } from './argument-scripts.ts';
 import { judgeCommand } from '../judge-command.ts';
 import type { CommandRules } from '../judgement.ts';
 import { grammarScript, harmlessNames, refusedNames, wrapperNames } from './grammar-scripts.ts';
@@ -17,6 +18,7 @@ const rules: CommandRules = {
   free: [
     ...harmlessNames,
     ...wrapperNames,
+    ...argumentNames,
     'command',
     'builtin',
     'echo',
@@ -39,13 +41,14 @@ const rules: CommandRules = {
 let world: StubWorld;
 
 before(async () => {
-  world = await createStubWorld([...harmlessNames, ...refusedNames, 'x'], wrapperNames);
+  world = await createStubWorld([...harmlessNames, ...refusedNames, 'x'], wrapperNames, argumentNames);
 });
 after(() => world.remove());
 
 function scriptsOf(batch: number): string[] {
   return Array.from({ length: batchSize }, (_, index) => {
     const random = createRandom(firstSeed + batch * batchSize + index);
+    if (index % 4 === 1) return argumentScript(random);
     return index % 4 === 0 ? grammarScript(random) : tokenScript(random);
   });
 }
@@ -56,7 +59,9 @@ function naiveVerdict(script: string): string {
   return pieces.some((name) => refusedNames.includes(name)) ? 'refuse' : 'allow';
 }
 
-const missed = (calls: ReadonlySet<string>) => refusedNames.filter((name) => calls.has(name));
+const missed = (calls: ReadonlySet<string>) =>
+  [...calls].filter((call) => refusedNames.includes(call) || isRefusedCall(call));
+const missedByArgument = (calls: ReadonlySet<string>) => [...calls].some(isRefusedCall);
 
 test('the fuzz run catches a naive judge', async () => {
   const scripts = scriptsOf(0);
@@ -65,6 +70,8 @@ test('the fuzz run catches a naive judge', async () => {
     (script, index) => naiveVerdict(script) === 'allow' && missed(calls[index] ?? new Set()).length > 0,
   );
   assert.ok(passed.length > 10, `a naive judge let ${passed.length} scripts pass`);
+  const byArgument = scripts.filter((_, index) => missedByArgument(calls[index] ?? new Set()));
+  assert.ok(byArgument.length > 10, `${byArgument.length} scripts ran a call that its arguments refuse`);
 });
 
 test('no refused command runs in a script that the judge let pass', async (t) => {
@@ -83,7 +90,7 @@ test('no refused command runs in a script that the judge let pass', async (t) =>
       ran[verdict] += 1;
       if (verdict === 'allow')
         wrong.push(
-          `seed ${firstSeed + batch * batchSize + index}: ${names.join()} ran in ${JSON.stringify(script)}`,
+          `seed ${firstSeed + batch * batchSize + index}: ${names.join().replaceAll(separator, ' ')} ran in ${JSON.stringify(script)}`,
         );
       if (verdict === 'ask') asked.push(JSON.stringify(script));
     }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { separator } from './argument-scripts.ts';
 
 /** A folder in which scripts run with a PATH of stubs that only note that they were called. */
 export interface StubWorld {
@@ -13,12 +14,25 @@ export interface StubWorld {
   readonly remove: () => Promise<void>;
 }
 
+/** Whatever a script reaches in spite of the stubs, it reaches as nobody. */
+const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
 /** A script that spins is ended by its processor time; a batch by the clock. */
 const batchDeadlineMs = 60_000;
 
-/** Builds the stubs. @param stubs names that only note a call @param real programs that are the machine's own */
-export async function createStubWorld(stubs: readonly string[], real: readonly string[]): Promise<StubWorld> {
+/**
+ * Builds the stubs.
+ * @param stubs names that only note a call
+ * @param real programs that are the machine's own
+ * @param detailed names that note their arguments too, behind `separator`
+ */
+export async function createStubWorld(
+  stubs: readonly string[],
+  real: readonly string[],
+  detailed: readonly string[],
+): Promise<StubWorld> {
   const root = await mkdtemp(join(tmpdir(), 'judge-fuzz-'));
+  await chmod(root, 0o755);
   const bin = join(root, 'bin');
   await mkdir(bin);
   for (const name of stubs) {
@@ -26,15 +40,23 @@ export async function createStubWorld(stubs: readonly string[], real: readonly s
     await writeFile(join(bin, name), `#!/bin/sh\necho "$FZ ${name}" >> "$FUZZ_LOG"\n`);
     await chmod(join(bin, name), 0o755);
   }
+  for (const name of detailed) {
+    await writeFile(
+      join(bin, name),
+      `#!/bin/sh\nIFS='${separator}'\necho "$FZ ${name}${separator}$*" >> "$FUZZ_LOG"\n`,
+    );
+    await chmod(join(bin, name), 0o755);
+  }
   for (const name of real) await symlink(await whereIs(name), join(bin, name));
   const driver = join(root, 'driver.sh');
-  await writeFile(driver, driverText(stubs));
+  await writeFile(driver, driverText(stubs, detailed));
   let batch = 0;
   return {
     run: async (scripts) => {
       batch += 1;
       const folder = join(root, `batch-${batch}`);
       await mkdir(join(folder, 'work'), { recursive: true });
+      for (const place of [folder, join(folder, 'work')]) await chmod(place, 0o777);
       await Promise.all(scripts.map((script, index) => writeFile(join(folder, `${index}.sh`), script)));
       await runDriver(driver, folder, bin, scripts.length);
       const calls = await readCalls(join(folder, 'log'), scripts.length);
@@ -61,11 +83,17 @@ async function whereIs(name: string): Promise<string> {
 }
 
 /** Functions spare the fork where bash itself runs the name. */
-function driverText(stubs: readonly string[]): string {
+function driverText(stubs: readonly string[], detailed: readonly string[]): string {
   const functions = stubs
     .map((name) => `${name}() { builtin echo "$FZ ${name}" >> "$FUZZ_LOG"; }`)
     .join('\n');
+  const noting = detailed
+    .map(
+      (name) => `${name}() { local IFS=$'\\x01'; builtin echo "$FZ ${name}${separator}$*" >> "$FUZZ_LOG"; }`,
+    )
+    .join('\n');
   return `${functions}
+${noting}
 ulimit -t 2
 ulimit -f 2048
 ulimit -c 0
@@ -88,6 +116,7 @@ async function runDriver(driver: string, folder: string, bin: string, count: num
     // a group of its own, so that what a script left in the background ends with the batch
     detached: true,
     stdio: 'ignore',
+    ...unprivileged,
     env: { PATH: bin, FUZZ_LOG: join(folder, 'log'), FUZZ_FOLDER: folder, FUZZ_COUNT: String(count) },
   });
   const group = child.pid;
@@ -120,8 +149,8 @@ async function readCalls(path: string, count: number): Promise<Set<string>[]> {
     throw error;
   });
   for (const line of text.split('\n')) {
-    const [number, name] = line.split(' ');
-    if (number !== undefined && name !== undefined) calls[Number(number)]?.add(name);
+    const [number, ...noted] = line.split(' ');
+    if (number !== undefined && noted.length > 0) calls[Number(number)]?.add(noted.join(' '));
   }
   return calls;
 }

@@ -1,5 +1,5 @@
 import { pathKind } from '../paths/path-kind.ts';
-import { isLong } from '../refused/call.ts';
+import { isLong, ownWords } from '../refused/call.ts';
 import type { Call } from '../refused/call.ts';
 
 /** Options by which a command that only reads starts to run code or to write files. */
@@ -110,6 +110,7 @@ const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
   tcpdump: [evaluated('-z', 'iwrcCGs'), writes('-w', 'ircCGsz')],
   gdb: [evaluated('-ex -iex -x -ix --command --eval-command')],
   enable: [evaluated('-f')],
+  expect: [evaluated('-c')],
   hash: [evaluated('-p')],
   bind: [evaluated('-x -f')],
   shuf: [writes('-o --output', 'in')],
@@ -145,7 +146,8 @@ export interface RiskyOption {
 }
 
 /** The risky options of a call; options behind `--` are operands. */
-export function riskyOptions(call: Call): RiskyOption[] {
+export function riskyOptions(given: Call): RiskyOption[] {
+  const call = ownWords(given);
   const entries = tableFor(call.name);
   if (entries === undefined) return [];
   const found: RiskyOption[] = [];

@@ -48,13 +48,30 @@ const awkWrites = /\bprintf?\b[^;}\n]*>/;
 /** The patterns above look ahead as far as a statement goes; longer programs ask. */
 const maxProgram = 4000;
 
+function withoutGroups(program: string): string {
+  let text = program;
+  for (let depth = 0; depth < 8; depth += 1) {
+    const next = text.replace(/\([^()]*\)/g, ' ');
+    if (next === text) break;
+    text = next;
+  }
+  return text;
+}
+
 const awk: Doubts = (call) => {
   for (const [index, word] of call.words.entries()) {
     if (index === 0) continue;
     if (word.length > maxProgram) return at(index, 'the awk program is too long to be read');
-    const program = word.replace(/"(?:\\.|[^"\\])*"/gs, '""');
+    if (/^(-|\/dev\/stdin)$/.test(word) && /^(-f|--file)$/.test(call.words[index - 1] ?? ''))
+      return at(index, 'awk reads its program from the standard input');
+    const program = word
+      .replace(/>>?\s*"\/dev\/(null|stdout|stderr)"/g, '')
+      .replace(/"(?:\\.|[^"\\])*"/gs, '""');
+    // inside parentheses `>` compares
+    const statements = withoutGroups(program);
     if (awkRuns.test(program)) return at(index, 'the awk program runs code');
-    if (awkWrites.test(program) && !word.startsWith('-F')) return at(index, 'the awk program writes a file');
+    if (awkWrites.test(statements) && !word.startsWith('-F'))
+      return at(index, 'the awk program writes a file');
     if (/^(-i|--include|-l|--load|-E|--exec)/.test(word)) return at(index, 'awk loads a file');
   }
   return undefined;
@@ -138,8 +155,52 @@ const make: Doubts = (call) => {
   const index = call.words.findIndex(
     (word, place) => place > 0 && /^(\.?SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES)[:+?]*=/.test(word),
   );
-  return at(index, 'replaces the shell of make');
+  if (index > 0) return at(index, 'replaces the shell of make');
+  const input = call.words.findIndex(
+    (word, place) =>
+      /^(-|\/dev\/stdin)$/.test(word) && /^(-f|--file|--makefile)$/.test(call.words[place - 1] ?? ''),
+  );
+  return at(input, 'make reads its rules from the standard input');
 };
+
+/** An editor or pager that is told to run something when it opens. */
+const opensWithCode: Doubts = (call) =>
+  at(
+    call.words.findIndex((word, place) => place > 0 && /^\+.*[!|]/.test(word)),
+    'runs code when it opens',
+  );
+
+const socat: Doubts = (call) =>
+  at(
+    call.words.findIndex((word) => /(^|,)(exec|system|shell):/i.test(word)),
+    'runs code',
+  );
+
+const npmSettings: Doubts = (call) => {
+  if (call.words[1] !== 'config' && call.words[1] !== 'set') return undefined;
+  return at(
+    call.words.findIndex((word) =>
+      /^(script-shell|shell|node-options|prefix|globalconfig|userconfig)(=|$)/.test(word),
+    ),
+    'npm settings that npm runs',
+  );
+};
+
+/** `tar -C`, `unzip -d`, `make DESTDIR=` unpack into a directory. */
+const unpacksInto =
+  (option: RegExp): Doubts =>
+  (call) => {
+    const index = call.words.findIndex((word, place) => {
+      const attached = /^(--?[\w-]+)=(.*)$/s.exec(word);
+      const [name, path] =
+        attached === null ? [call.words[place - 1] ?? '', word] : [attached[1] ?? '', attached[2] ?? ''];
+      return option.test(name) && ['system', 'systemFile', 'root'].includes(pathKind(path, call.cwd));
+    });
+    const extracts =
+      call.name === 'unzip' ||
+      call.words.slice(1).some((word) => /^-?[a-zA-Z]*x|^--(extract|get)$/.test(word));
+    return extracts ? at(index, 'writes into the system tree') : undefined;
+  };
 
 const writesSystem: Doubts = (call) => {
   const index = call.words.findLastIndex((word, place) => place > 0 && !word.startsWith('-'));
@@ -187,6 +248,12 @@ const always =
   (reason: string): Doubts =>
   (call) => ({ index: call.words.length, reason });
 
+/** `alias` alone, or with a name, shows. */
+const alias: Doubts = (call) =>
+  call.words.some((word, index) => index > 0 && word.includes('='))
+    ? { index: call.words.length, reason: 'an alias gives a command another name' }
+    : undefined;
+
 const readsItself = /^(\/dev\/(stdin|fd\/\d+|tcp\/.*|udp\/.*)|-|\/proc\/self\/fd\/\d+)$/;
 
 const source: Doubts = (call) => {
@@ -211,6 +278,19 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   git: [git],
   make: [make],
   gmake: [make],
+  less: [opensWithCode],
+  more: [opensWithCode],
+  vim: [opensWithCode],
+  vi: [opensWithCode],
+  nvim: [opensWithCode],
+  view: [opensWithCode],
+  socat: [socat],
+  npm: [npmSettings],
+  pnpm: [npmSettings],
+  tar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
+  gtar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
+  bsdtar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
+  unzip: [unpacksInto(/^-d$/)],
   cp: [writesSystem],
   mv: [writesSystem, movesSystem],
   ln: [writesSystem],
@@ -228,7 +308,7 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   umask: [umask],
   source: [source],
   '.': [source],
-  alias: [always('an alias gives a command another name')],
+  alias: [alias],
   shopt: [shopt],
   set: [set],
   nsenter: [always('enters namespaces of another process')],

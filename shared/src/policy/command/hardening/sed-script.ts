@@ -3,9 +3,10 @@ export type SedEffect = 'runs code' | 'writes a file';
 
 /**
  * Reads a sed script far enough to tell its commands apart (GNU sed 4.9, "sed script overview").
+ * @param codes gets the shell code of `e`, and the replacements that `s///e` runs
  * @returns the effects; `undefined` when the script is not understood
  */
-export function sedEffects(script: string): SedEffect[] | undefined {
+export function sedEffects(script: string, codes: string[] = []): SedEffect[] | undefined {
   const effects: SedEffect[] = [];
   let at = 0;
   while (at < script.length) {
@@ -27,11 +28,17 @@ export function sedEffects(script: string): SedEffect[] | undefined {
       const end = delimitedEnd(body, 2);
       if (end === undefined) return undefined;
       const flags = /^[gpiImMe0-9]*(w)?/.exec(body.slice(end)) ?? [''];
-      if (command === 's' && flags[0].includes('e')) effects.push('runs code');
+      if (command === 's' && flags[0].includes('e')) {
+        effects.push('runs code');
+        codes.push(body.slice(delimitedEnd(body, 1) ?? end, end - 1));
+      }
       if (flags[1] !== undefined) effects.push('writes a file');
       at += address + 1 + end + flags[0].length + (flags[1] === undefined ? 0 : lineLength(body.slice(end)));
     } else if (/[aicbtTrRwWev:]/.test(command)) {
-      if (command === 'e') effects.push('runs code');
+      if (command === 'e') {
+        effects.push('runs code');
+        codes.push(body.slice(0, lineLength(body)));
+      }
       if ((command === 'w' || command === 'W') && !/^\s*\/dev\/(stdout|stderr)\s*$/m.test(body))
         effects.push('writes a file');
       at +=

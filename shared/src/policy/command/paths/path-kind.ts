@@ -63,6 +63,7 @@ export function pathKind(path: string, cwd: string): PathKind {
   if (base === 'unknown')
     return names.length > 0 && kindFromRoot(names) === 'ordinary' ? 'ordinary' : 'unknown';
   if (base === 'root') return kindFromRoot(names);
+  if (base === 'home' && climbs > 0) return kindFromRoot(climbs === 1 ? ['home', ...names] : names);
   if (climbs > 0) return kindFromAbove(names, climbs);
   if (base === 'here') return 'ordinary';
   if (names.length === 1 && hasUnknown(names[0] ?? '')) return 'unknown';

@@ -11,7 +11,8 @@ const devices = /^\\\\[.?]\\(physicaldrive|harddisk|[a-z]:$)/i;
  * that this looks at the source text and not at the value.
  */
 export function isWindowsSystemPath(written: string): boolean {
-  const path = written.replace(/^["']+|["']+$/g, '');
+  // bash reads `C:\ -r` as one word; Windows ends the path at the blank
+  const path = written.replace(/^["']+|["']+$/g, '').replace(/^([a-z]:\\) .*$/is, '$1');
   if (roots.test(path) || devices.test(path)) return true;
   if (variables.test(path) && /^[%$]/.test(path)) return true;
   return systemFolders.test(path) && !usersBelow.test(path);

@@ -1,4 +1,4 @@
-import { hasUnknown, showMarks } from '../syntax/marks.ts';
+import { hasUnknown, mark, showMarks } from '../syntax/marks.ts';
 import { pathKind } from '../paths/path-kind.ts';
 import type { PathKind } from '../paths/path-kind.ts';
 import { isWindowsSystemPath } from '../paths/windows-path.ts';
@@ -48,16 +48,22 @@ const moves: Refusal = (call) => {
   const operands = operandsOf(call);
   const sources = operands.slice(0, -1).map((path) => pathKind(path, call.cwd));
   if (sources.some((kind) => kind === 'root' || kind === 'system')) return 'moves a system directory away';
+  const whole = operands
+    .slice(0, -1)
+    .some((path, index) => sources[index] === 'systemFile' && path.endsWith(mark.star));
+  if (whole) return 'moves the files of a system directory away';
   return replacesDevice(call, operands.at(-1), ['device', 'sink']);
 };
 
 const copies: Refusal = (call) => replacesDevice(call, operandsOf(call).at(-1), ['device']);
 
 /** Programs that write to each of their operands. */
-const writesOperands: Refusal = (call) =>
-  operandsOf(call)
-    .map((path) => replacesDevice(call, path, ['device']))
-    .find((reason) => reason !== undefined);
+const writesOperands: Refusal = (call) => devicesAmong(call, operandsOf(call));
+
+function devicesAmong(call: Call, paths: readonly string[]): string | undefined {
+  const found = paths.find((path) => pathKind(path, call.cwd) === 'device');
+  return found === undefined ? undefined : `writes directly under /dev/ (${showMarks(found)})`;
+}
 
 function replacesDevice(
   call: Call,
@@ -87,6 +93,24 @@ const dd: Refusal = (call) => {
   return undefined;
 };
 
+/** Programs that write what an option names, or their last operand. */
+const writesOutput =
+  (option: RegExp, alsoLast = false, when: (call: Call) => boolean = () => true): Refusal =>
+  (call) => {
+    if (!when(call)) return undefined;
+    const named = call.words.flatMap((word, index) => {
+      const attached = /^(--?[\w-]+)=(.*)$/s.exec(word);
+      if (attached !== null && option.test(attached[1] ?? '')) return [attached[2] ?? ''];
+      return option.test(call.words[index - 1] ?? '') ? [word] : [];
+    });
+    return devicesAmong(call, [...named, ...(alsoLast ? operandsOf(call).slice(-1) : [])]);
+  };
+
+/** `tar cf`, `tar -rf`, `tar --create --file`: reading from a tape or disk is not writing. */
+const tarWrites = (call: Call): boolean =>
+  /^[a-zA-Z]*[cru]/.test(call.words[1] ?? '') ||
+  call.words.some((word) => /^-[a-zA-Z]*[cru]/.test(word) || /^--(create|append|update)$/.test(word));
+
 const truncates: Refusal = (call) => deletesPaths(call, operandsOf(call), false);
 
 /** `find` deletes below its starting points; what `-exec` runs is judged as the command that it is. */
@@ -96,8 +120,12 @@ const find: Refusal = (call) => {
     .slice(1)
     .findIndex((word) => /^[-(!]/.test(word) && !/^-([HLP]|O\d|D)$/.test(word));
   const roots = call.words.slice(1, start + 1).filter((word) => !word.startsWith('-'));
-  return deletesPaths(call, roots.length > 0 ? roots : ['.'], true);
+  // it empties its starting points; what is below /tmp is nobody's system
+  const emptied = roots.map((path) => (isTemporary(path) ? `${path}/${mark.star}` : path));
+  return deletesPaths(call, emptied.length > 0 ? emptied : ['.'], true);
 };
+
+const isTemporary = (path: string): boolean => /^\/+(var\/+)?tmp\/*$/.test(path);
 
 const rsync: Refusal = (call) => {
   const target = operandsOf(call).at(-1);
@@ -106,8 +134,11 @@ const rsync: Refusal = (call) => {
   return deletesPaths(call, [target], true);
 };
 
-/** `git clean` in a system directory removes whatever is not tracked there. */
+/** `git clean` in a system directory removes whatever is not tracked there; `--output` writes like a redirection. */
 const git: Refusal = (call) => {
+  const written = call.words.flatMap((word) => /^--output=(.*)$/s.exec(word)?.[1] ?? []);
+  const device = devicesAmong(call, written);
+  if (device !== undefined) return device;
   const clean = call.words.indexOf('clean');
   if (clean < 0) return undefined;
   const place = call.words.flatMap((word, index) => (call.words[index - 1] === '-C' ? [word] : []));
@@ -137,6 +168,10 @@ export const formatters: readonly string[] = [
   'initialize-disk',
   'remove-partition',
   'sg_format',
+  'lvremove',
+  'vgremove',
+  'pvremove',
+  'pvcreate',
 ];
 /** `mkfs`, `mkfs.ext4`, `newfs_hfs`, … */
 export const formatterName = /^(mkfs|newfs)([._].+)?$/;
@@ -187,6 +222,21 @@ export const destructionRefusals: Readonly<Record<string, Refusal>> = {
   tee: writesOperands,
   sponge: writesOperands,
   truncate: truncates,
+  touch: writesOperands,
+  mknod: writesOperands,
+  mkfifo: writesOperands,
+  tar: writesOutput(/^(-?[a-zA-Z]*f|--file)$/, false, tarWrites),
+  gtar: writesOutput(/^(-?[a-zA-Z]*f|--file)$/, false, tarWrites),
+  bsdtar: writesOutput(/^(-?[a-zA-Z]*f|--file)$/, false, tarWrites),
+  zip: writesOperands,
+  cpio: writesOutput(/^(-[a-zA-Z]*[FO]|--file)$/, false, (call) => hasOption(call.words, 'o', '--create')),
+  wget: writesOutput(/^(-[a-zA-Z]*O|--output-document|-[a-zA-Z]*o|--output-file)$/),
+  openssl: writesOutput(/^-out$/),
+  ffmpeg: writesOutput(/^$/, true),
+  'qemu-img': writesOutput(/^$/, true, (call) => /^(convert|create|dd)$/.test(call.words[1] ?? '')),
+  pg_dump: writesOutput(/^(-f|--file)$/),
+  gcc: writesOutput(/^-o$/),
+  cc: writesOutput(/^-o$/),
   dd,
   dcfldd: dd,
   dc3dd: dd,

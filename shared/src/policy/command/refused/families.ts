@@ -51,12 +51,6 @@ export function refusalOf(call: Call): string | undefined {
   return runAsVerb(call);
 }
 
-/** Whether a word is a refused program wherever it would run; `eval` and `exec` are ordinary words of other tools. */
-export function isRefusedProgram(name: string): boolean {
-  if (name === 'eval' || name === 'exec') return false;
-  return Object.hasOwn(byName, name) || formatterName.test(name);
-}
-
 function lookUp(family: Readonly<Record<string, Refusal>>, name: string): Refusal | undefined {
   return Object.hasOwn(family, name) ? family[name] : undefined;
 }

@@ -20,6 +20,7 @@ export const escalators: readonly string[] = [
   'run0',
   'gosu',
   'setuidgid',
+  's6-setuidgid',
   'gksudo',
   'gksu',
   'kdesudo',
@@ -111,6 +112,21 @@ const takesRoot: Refusal = (call) =>
     ? 'takes the identity of root'
     : undefined;
 
+/** Programs of another purpose whose option names the user to run as. */
+const runsAsRoot =
+  (option: RegExp): Refusal =>
+  (call) =>
+    call.words.some(
+      (word, index) => option.test(call.words[index - 1] ?? '') && /^:?(root|0+)(:|$)/.test(word),
+    )
+      ? 'takes the identity of root'
+      : undefined;
+
+const nircmd: Refusal = (call) =>
+  call.words.some((word) => /^(elevate|elevatecmd|runassystem)$/i.test(word))
+    ? 'starts a program as administrator'
+    : undefined;
+
 const capabilities: Refusal = (call: Call) =>
   call.words.some((word) => word === '-r' || word === '-v')
     ? undefined
@@ -133,6 +149,13 @@ export const privilegeRefusals: Readonly<Record<string, Refusal>> = {
   osascript,
   setpriv: takesRoot,
   capsh: takesRoot,
+  wsl: runsAsRoot(/^(-u|--user)$/),
+  login: runsAsRoot(/^(-f|login)$/),
+  chpst: runsAsRoot(/^-[uU]$/),
+  'start-stop-daemon': runsAsRoot(/^(-c|--chuid)$/),
+  daemonize: runsAsRoot(/^-u$/),
+  nircmd,
+  nircmdc: nircmd,
   chroot: takesRoot,
   'systemd-run': takesRoot,
   setcap: capabilities,

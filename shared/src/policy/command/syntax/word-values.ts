@@ -141,7 +141,9 @@ function parameterTexts(part: ParameterExpansionPart, scope: Scope, quoted: bool
   const own = variableTexts(part.parameter, scope, quoted);
   const operation = part.operation;
   if (operation === undefined) return own;
-  if (operation.type !== 'Default' || operation.operator.endsWith('?')) return [mark.unknown];
+  if (operation.type !== 'Default') return [mark.unknown];
+  // `${X:?}` is X or the end of the shell
+  if (operation.operator.endsWith('?')) return own;
   const other = operation.operand.parts === undefined ? undefined : operation.operand.parts;
   const texts = other === undefined ? [literal(operation.operand.value)] : joinParts(other, scope, quoted);
   const others = quoted ? texts : texts.map(asUnquoted);

@@ -1,5 +1,6 @@
-import { operandsOf } from '../refused/call.ts';
+import { operandsOf, ownWords } from '../refused/call.ts';
 import type { Call } from '../refused/call.ts';
+import { readEmbedded } from './embedded-code.ts';
 import { readFind } from './find.ts';
 import { readGit } from './git.ts';
 import { readWrapper } from './grammar.ts';
@@ -15,6 +16,10 @@ import { readParallel, readXargs } from './xargs.ts';
  */
 export function unwrap(call: Call, text: string | undefined): Inner[] {
   if (shells.includes(call.name)) return present(readShell(call).inner);
+  return [...unwrapWords(call, text), ...readEmbedded(call)];
+}
+
+function unwrapWords(call: Call, text: string | undefined): Inner[] {
   const special = Object.hasOwn(readers, call.name) ? readers[call.name] : undefined;
   if (special !== undefined) return special(call, text);
   const grammar = Object.hasOwn(wrapperTable, call.name) ? wrapperTable[call.name] : undefined;
@@ -26,7 +31,7 @@ const readers: Readonly<Record<string, (call: Call, text: string | undefined) =>
   gfind: readFind,
   fd: (call) => execOption(call, ['-x', '--exec', '-X', '--exec-batch']),
   fdfind: (call) => execOption(call, ['-x', '--exec', '-X', '--exec-batch']),
-  go: (call) => execOption(call, ['-exec', '-toolexec', '--exec', '--toolexec']),
+  go: (call) => execOption(ownWords(call), ['-exec', '-toolexec', '--exec', '--toolexec']),
   xargs: readXargs,
   gxargs: readXargs,
   parallel: readParallel,
@@ -48,6 +53,8 @@ const readers: Readonly<Record<string, (call: Call, text: string | undefined) =>
   start: readStartProcess,
   complete: (call) => codeAfter(call, ['-C']),
   compgen: (call) => codeAfter(call, ['-C']),
+  'remove-item': readRemoved,
+  ri: readRemoved,
   mapfile: (call) => codeAfter(call, ['-C']),
   readarray: (call) => codeAfter(call, ['-C']),
 };
@@ -119,6 +126,19 @@ function codeAfter(call: Call, options: readonly string[]): Inner[] {
   const at = call.words.findIndex((word, index) => index > 0 && options.includes(word));
   const code = at < 0 ? undefined : call.words[at + 1];
   return code === undefined ? [] : [{ from: at + 1, run: { code } }];
+}
+
+/** PowerShell deletes what comes through the pipe. */
+function readRemoved(call: Call, text: string | undefined): Inner[] {
+  if (text === undefined) return [];
+  const found = text.split(/(?<!\\)\s+/).slice(0, 8);
+  return [
+    {
+      from: 1,
+      run: { words: [...call.words, ...found], raws: [...call.raws, ...found] },
+      refusalsOnly: true,
+    },
+  ];
 }
 
 /** `trap CODE SIGNAL…`; one operand alone, `-` and the empty text only reset. */

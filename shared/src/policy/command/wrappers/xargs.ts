@@ -20,19 +20,23 @@ const xargs: WrapperGrammar = {
 export function readXargs(call: Call, text: string | undefined): Inner[] {
   const added = [...(text ?? '').split(/\s+/).filter((word) => word !== ''), mark.unknown];
   const holder = placeholder(call.words);
-  return readWrapper(xargs, call.words, 1).starts.map((from, reading) => {
+  return readWrapper(xargs, call.words, 1).starts.flatMap((from, reading) => {
     const own = call.words.slice(from);
-    const words =
-      holder === undefined
-        ? [...own, ...added]
-        : own.map((word) => (word.includes(holder) ? mark.unknown : word));
-    return {
+    const doubtful = reading > 0 ? { refusalsOnly: true as const } : {};
+    if (holder === undefined || holder === '') {
+      const raws = [...call.raws.slice(from), ...added.map(() => '')];
+      return [{ from, run: { words: [...own, ...added], raws }, ...doubtful }];
+    }
+    return added.slice(-maxValues).map((value) => ({
       from,
-      run: { words, raws: [...call.raws.slice(from), ...added.map(() => '')].slice(0, words.length) },
-      ...(reading > 0 ? { refusalsOnly: true as const } : {}),
-    };
+      run: { words: own.map((word) => word.replaceAll(holder, () => value)), raws: call.raws.slice(from) },
+      ...doubtful,
+    }));
   });
 }
+
+/** So many of the known values take the placeholder's place; more would be the same again. */
+const maxValues = 9;
 
 function placeholder(words: readonly string[]): string | undefined {
   for (const [index, word] of words.entries()) {
