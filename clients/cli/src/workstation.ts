@@ -93,6 +93,9 @@ export async function startWorkstation(
         LEMNISCATE_WARM: '1',
         LEMNISCATE_SANDBOX_DRIVER: env.LEMNISCATE_SANDBOX_DRIVER ?? 'auto',
         LEMNISCATE_ALLOW_LOCAL_PATHS: 'true',
+        // the person's own machine and account: only root can bound a sandbox made by bubblewrap
+        LEMNISCATE_WAIVE_LIMITS:
+          env.LEMNISCATE_WAIVE_LIMITS ?? (process.getuid?.() === 0 ? '' : 'memory,processes,cpu,disk'),
         LEMNISCATE_EXIT_WITH_PARENT: 'true',
         ...(env.DOCKER_HOST === undefined ? {} : { DOCKER_HOST: env.DOCKER_HOST }),
       },

@@ -14,7 +14,12 @@ import { openPortBook } from './port-book.ts';
 import type { PortBook } from './port-book.ts';
 import { endLeftovers } from './process/leftovers.ts';
 import { readyOverHttp, readyOverTls } from './readiness.ts';
-import { agentServerEnvironment, dispatcherEnvironment, exporterEnvironment } from './service-environment.ts';
+import {
+  agentServerEnvironment,
+  dispatcherEnvironment,
+  exporterEnvironment,
+  unboundedHere,
+} from './service-environment.ts';
 import type { FleetWiring } from './service-environment.ts';
 import { superviseService } from './service-process.ts';
 import type { SupervisedService } from './service-process.ts';
@@ -198,6 +203,8 @@ async function startServices(
   const agentServer = async ({ name, port }: { name: string; port: number }) => {
     const certificate = await authority.certificateFor('agent-server', name);
     const stateFolder = data.folder(join('agent-servers', name), 0o711);
+    if (unboundedHere() !== '' && config.LEMNISCATE_SANDBOX_DRIVER !== 'docker')
+      site.options.say(`without root bubblewrap cannot bound ${unboundedHere()} of a session`);
     const env = agentServerEnvironment(wiring, { certificate, port, stateFolder });
     await start(name, 'agent-server', env, readyOverTls(port, authority, dispatcherCertificate));
   };
@@ -249,7 +256,8 @@ function servicePlan(
 function neededPrograms(config: LocalConfig) {
   const local = config.AGENT_SERVERS === undefined;
   const sandbox = local && config.LEMNISCATE_SANDBOX_DRIVER !== 'docker' ? [programs.bubblewrap] : [];
-  return [...programsOfStores(config), ...sandbox, programs.git, programs.zstd, programs.tar];
+  const disks = local && process.getuid?.() === 0 ? [programs.mkfs] : [];
+  return [...programsOfStores(config), ...sandbox, ...disks, programs.git, programs.zstd, programs.tar];
 }
 
 function describeStores(stores: Stores, config: LocalConfig): string {

@@ -13,6 +13,8 @@ export interface Program {
 export const programs = {
   redis: { program: 'redis-server', package: 'redis-server' },
   bubblewrap: { program: 'bwrap', package: 'bubblewrap' },
+  /** Makes the disk of each sandbox. */
+  mkfs: { program: 'mkfs.ext4', package: 'e2fsprogs' },
   git: { program: 'git', package: 'git' },
   zstd: { program: 'zstd', package: 'zstd' },
   tar: { program: 'tar', package: 'tar' },
@@ -32,6 +34,7 @@ const folders = () => [
   '/usr/local/bin',
   '/usr/sbin',
   '/usr/bin',
+  '/sbin',
 ];
 
 /** Absolute path of a program, or undefined when this machine has none. */

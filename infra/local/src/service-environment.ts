@@ -85,8 +85,17 @@ export function agentServerEnvironment(
     LEMNISCATE_STATE_FOLDER: own.stateFolder,
     LEMNISCATE_SANDBOX_DRIVER: wiring.config.LEMNISCATE_SANDBOX_DRIVER,
     LEMNISCATE_ALLOW_LOCAL_PATHS: 'true',
+    LEMNISCATE_WAIVE_LIMITS: wiring.environment['LEMNISCATE_WAIVE_LIMITS'] ?? unboundedHere(),
     LEMNISCATE_EXIT_WITH_PARENT: 'true',
   };
+}
+
+/**
+ * On a person's own machine and account the kernel lets nobody but root bound anything; that person may take the risk
+ * for their own sessions. An operator's server gets no such waiver. Empty for root.
+ */
+export function unboundedHere(): string {
+  return process.getuid?.() === 0 ? '' : 'memory,processes,cpu,disk';
 }
 
 /** The audit exporter's variables. */

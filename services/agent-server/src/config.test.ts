@@ -14,8 +14,8 @@ const complete = {
 test('what is absent has its default', () => {
   const config = readConfig(complete);
   assert.deepEqual(
-    [config.host, config.capacity, config.warm, config.driver, config.allowLocalPaths],
-    ['127.0.0.1', 2, 1, 'auto', false],
+    [config.host, config.capacity, config.warm, config.driver, config.allowLocalPaths, config.waivedLimits],
+    ['127.0.0.1', 2, 1, 'auto', false, []],
   );
 });
 
@@ -24,13 +24,19 @@ test('what cannot be read is refused by name, and all of it at once', () => {
     ...complete,
     LEMNISCATE_CAPACITY: 'many',
     LEMNISCATE_SANDBOX_DRIVER: 'chroot',
+    LEMNISCATE_WAIVE_LIMITS: 'disk,everything',
     LEMNISCATE_DISPATCHER_URL: 'http://x',
   };
   assert.throws(
     () => readConfig(broken),
     (error: Error & { code?: string }) => {
       assert.equal(error.code, 'configuration_invalid');
-      for (const name of ['LEMNISCATE_CAPACITY', 'LEMNISCATE_SANDBOX_DRIVER', 'LEMNISCATE_DISPATCHER_URL'])
+      for (const name of [
+        'LEMNISCATE_CAPACITY',
+        'LEMNISCATE_SANDBOX_DRIVER',
+        'LEMNISCATE_DISPATCHER_URL',
+        'LEMNISCATE_WAIVE_LIMITS',
+      ])
         assert.match(error.message, new RegExp(name));
       return true;
     },

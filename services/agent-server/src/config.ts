@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
+import { sandboxLimits } from './domain/sandbox-limits.ts';
+import type { SandboxLimit } from './domain/sandbox-limits.ts';
 import { sandboxDriverChoices } from './domain/driver-choice.ts';
 
 const schema = z.object({
@@ -13,6 +15,11 @@ const schema = z.object({
   LEMNISCATE_CAPACITY: variable.integer(1, 1000).default(2),
   LEMNISCATE_WARM: variable.integer(0, 100).default(1),
   LEMNISCATE_SANDBOX_DRIVER: variable.oneOf(sandboxDriverChoices).default('auto'),
+  LEMNISCATE_WAIVE_LIMITS: z
+    .string()
+    .transform((text) => text.split(',').map((name) => name.trim()))
+    .pipe(z.array(z.enum(sandboxLimits)))
+    .default([]),
   LEMNISCATE_ALLOW_LOCAL_PATHS: variable.boolean().default(false),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
 });
@@ -30,6 +37,8 @@ export interface Config {
   /** Warm sandboxes kept for each profile. */
   readonly warm: number;
   readonly driver: (typeof sandboxDriverChoices)[number];
+  /** Bounds that sessions may go without where this machine cannot hold them. */
+  readonly waivedLimits: readonly SandboxLimit[];
   readonly allowLocalPaths: boolean;
   readonly exitWithParent: boolean;
 }
@@ -49,6 +58,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     capacity: read.LEMNISCATE_CAPACITY,
     warm: read.LEMNISCATE_WARM,
     driver: read.LEMNISCATE_SANDBOX_DRIVER,
+    waivedLimits: read.LEMNISCATE_WAIVE_LIMITS,
     allowLocalPaths: read.LEMNISCATE_ALLOW_LOCAL_PATHS,
     exitWithParent: read.LEMNISCATE_EXIT_WITH_PARENT,
   };

@@ -16,6 +16,7 @@ import { readTlsMaterial } from './adapters/tls-material.ts';
 import type { TlsMaterial } from './adapters/tls-material.ts';
 import { uploadObject } from './adapters/upload-object.ts';
 import { createWorkingCopies } from './adapters/working-copy/working-copies.ts';
+import { requireLimits } from './application/required-limits.ts';
 import { runtimeRegistry } from './application/runtimes/registry.ts';
 import { sandboxProfiles } from './application/sandbox-profiles.ts';
 import { createSessionDesk } from './application/sessions/session-desk.ts';
@@ -57,7 +58,7 @@ async function startInFolder(
 ): Promise<AgentServer> {
   const options = { stateFolder: config.stateFolder, serverId: tls.name };
   const driver = await chooseDriver(config.driver, options, log);
-  const capabilities = await driver.probe();
+  const capabilities = await requireLimits(driver, config.waivedLimits, log);
   const workingCopies = createWorkingCopies({
     stateFolder: join(config.stateFolder, 'working-copies'),
     driver,

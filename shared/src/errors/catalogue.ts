@@ -51,6 +51,7 @@ export const errorCatalogue = {
   diff_conflict: { status: 409, title: 'The diff does not apply' },
   // sandboxes
   sandbox_driver_missing: { status: 500, title: 'The sandbox driver cannot work on this machine' },
+  sandbox_limit_missing: { status: 500, title: 'A bound of sandboxes cannot be held on this machine' },
   sandbox_start_failed: { status: 500, title: 'The sandbox did not start' },
   sandbox_lost: { status: 500, title: 'The sandbox is gone' },
   sandbox_leaked: { status: 500, title: 'The sandbox could not be removed' },

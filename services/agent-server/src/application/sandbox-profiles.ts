@@ -13,5 +13,9 @@ export const sandboxProfiles: readonly SandboxProfile[] = [
     processes: 512,
     cpus: 2,
     tmpBytes: 512 * mebibyte,
+    shmBytes: 16 * mebibyte,
+    cpuSeconds: 4 * 3600,
+    diskBytes: 5120 * mebibyte,
+    diskFiles: 400_000,
   },
 ];

@@ -6,7 +6,17 @@ import type { Sandbox, SandboxDriver, SandboxEndCause, SandboxProfile } from './
 import { createGate } from './signal-gate.ts';
 import { createWarmPool } from './warm-pool.ts';
 
-const small: SandboxProfile = { name: 'small', memoryBytes: 1, processes: 1, cpus: 1, tmpBytes: 1 };
+const small: SandboxProfile = {
+  name: 'small',
+  memoryBytes: 1,
+  processes: 1,
+  cpus: 1,
+  tmpBytes: 1,
+  shmBytes: 1,
+  cpuSeconds: 1,
+  diskBytes: 1,
+  diskFiles: 1,
+};
 const large: SandboxProfile = { ...small, name: 'large' };
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const signal = new AbortController().signal;

@@ -73,6 +73,7 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     warm: 1,
     driver: 'bubblewrap',
     allowLocalPaths: true,
+    waivedLimits: [],
     exitWithParent: false,
     ...change,
   };

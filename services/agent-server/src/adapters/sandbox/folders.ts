@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { DiskBounds, SandboxDisks } from './disk/sandbox-disk.ts';
 
 const run = promisify(execFile);
 
@@ -19,15 +20,22 @@ const keptMark = 'kept';
 
 export function sandboxFolder(base: string, id: string): SandboxFolder {
   const path = join(base, id);
-  return { path, workspace: join(path, 'workspace'), home: join(path, 'home') };
+  return { path, workspace: join(path, 'disk', 'workspace'), home: join(path, 'disk', 'home') };
 }
 
-/** Makes the folders; `owner` gets those that commands write to. Other accounts of the host cannot pass. */
+/**
+ * Makes the folders, on a disk of fixed size where the host can; `owner` gets those that commands write to. Other
+ * accounts of the host cannot pass.
+ */
 export async function createSandboxFolder(
   folder: SandboxFolder,
   owner: { readonly uid: number; readonly gid: number } | null,
+  disk: { readonly disks: SandboxDisks; readonly bounds: DiskBounds } | null,
 ): Promise<void> {
   await mkdir(folder.path, { recursive: true, mode: 0o700 });
+  if (disk !== null && owner !== null)
+    return disk.disks.create(folder.path, disk.bounds, owner, ['workspace', 'home']);
+  await mkdir(join(folder.path, 'disk'));
   for (const path of [folder.workspace, folder.home]) {
     await mkdir(path);
     await chmod(path, 0o755); // whatever the umask says
@@ -35,22 +43,13 @@ export async function createSandboxFolder(
   }
 }
 
-/** Ids of the folders under `base` that are sandboxes and not kept workspaces. */
-export async function listSandboxFolders(base: string): Promise<string[]> {
-  if (!existsSync(base)) return [];
-  const names = await readdir(base);
-  return names.filter((name) => !existsSync(join(base, name, keptMark)));
-}
-
-/** Mount points at or under a folder, innermost first. */
-function mountsUnder(path: string): string[] {
-  const points = readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[4] ?? '')
-    .map((point) =>
-      point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8))),
-    );
-  return points.filter((point) => point === path || point.startsWith(`${path}/`)).toReversed();
+/** Ids of the folders under `base`: of sandboxes, and of workspaces that outlive theirs. */
+export async function listSandboxFolders(
+  base: string,
+): Promise<{ readonly sandboxes: string[]; readonly kept: string[] }> {
+  const names = existsSync(base) ? await readdir(base) : [];
+  const isKept = (name: string): boolean => existsSync(join(base, name, keptMark));
+  return { sandboxes: names.filter((name) => !isKept(name)), kept: names.filter(isKept) };
 }
 
 /**
@@ -58,10 +57,16 @@ function mountsUnder(path: string): string[] {
  * deeper than any path is long.
  * @throws CodedError `sandbox_leaked`
  */
-export async function removeSandboxFolder(folder: SandboxFolder, keepWorkspace: boolean): Promise<void> {
+export async function removeSandboxFolder(
+  folder: SandboxFolder,
+  keepWorkspace: boolean,
+  disks: SandboxDisks | null,
+): Promise<void> {
   if (!existsSync(folder.path)) return;
-  if (!keepWorkspace) for (const point of mountsUnder(folder.path)) await run('umount', [point]);
-  const doomed = keepWorkspace ? [folder.home, join(folder.path, 'private')] : [folder.path];
+  if (!keepWorkspace) await unmount(folder, disks);
+  // a disk of its own goes as a whole, later
+  const home = disks === null ? [folder.home] : [];
+  const doomed = keepWorkspace ? [...home, join(folder.path, 'private')] : [folder.path];
   const remove = (): Promise<unknown> =>
     run('rm', ['-rf', '--one-file-system', '--', ...doomed], { timeout: 300_000 });
   try {
@@ -81,4 +86,17 @@ export async function removeSandboxFolder(folder: SandboxFolder, keepWorkspace: 
   if (keepWorkspace) await writeFile(join(folder.path, keptMark), '');
   else if (existsSync(folder.path))
     throw new CodedError('sandbox_leaked', `${folder.path} is still there after its removal.`);
+}
+
+async function unmount(folder: SandboxFolder, disks: SandboxDisks | null): Promise<void> {
+  try {
+    await disks?.remove(folder.path);
+  } catch (error) {
+    throw new CodedError(
+      'sandbox_leaked',
+      `The disk of ${folder.path} could not be unmounted: ${error instanceof Error ? error.message : String(error)}.`,
+      { path: folder.path },
+      error,
+    );
+  }
 }

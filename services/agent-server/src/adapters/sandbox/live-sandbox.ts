@@ -1,10 +1,13 @@
 import type {
   Sandbox,
+  SandboxCommandEnd,
   SandboxCounters,
   SandboxDriverName,
   SandboxEndCause,
   SandboxProfile,
 } from '../../application/ports/sandbox-driver.ts';
+import { createBoundWatch } from './bound-watch.ts';
+import type { BoundWatch } from './bound-watch.ts';
 import type { Wire } from './wire/wire.ts';
 
 /** What a driver brings; the life around it is the same for all. */
@@ -18,6 +21,7 @@ export interface SandboxParts {
   /** Settles when the main process is gone; `killed` tells a SIGKILL from an exit of its own. */
   readonly exited: Promise<{ readonly killed: boolean }>;
   counters(): Promise<SandboxCounters>;
+  layTree?(tree: string): Promise<void>;
   /** Kills everything now; need not wait. */
   terminate(): void;
   /** Waits for the end, removes and verifies. @throws CodedError `sandbox_leaked` */
@@ -34,9 +38,12 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
   const { wire } = parts;
   let destroying = false;
   let removal: Promise<void> | undefined;
+  const watch = createBoundWatch(parts.profile, () => parts.counters());
 
   const cause = async (): Promise<SandboxEndCause> => {
     if (destroying) return 'destroyed';
+    const broken = watch.broken();
+    if (broken !== null) return broken;
     let timer: NodeJS.Timeout | undefined;
     const grace = new Promise<null>((resolve) => {
       timer = setTimeout(resolve, exitGraceMs, null);
@@ -46,11 +53,11 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
     if (destroying) return 'destroyed';
     if (exit === null) return 'wire_broken';
     if (!exit.killed) return 'exited';
-    const counters = await parts.counters().catch(() => null); // the group may be gone with its sandbox
-    return (counters?.memoryKills ?? 0) > 0 ? 'sandbox_memory' : 'exited';
+    return (await watch.look()) ?? 'exited';
   };
-  const ended = Promise.race([wire.closed, parts.exited]).then(async () => {
+  const ended = Promise.race([wire.closed, parts.exited, watch.whenBroken]).then(async () => {
     const why = await cause();
+    watch.stop();
     wire.close();
     parts.terminate();
     return why;
@@ -62,14 +69,20 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
     profile: parts.profile,
     workspaceFolder: parts.workspaceFolder,
     commandUser: parts.commandUser,
-    run: (command) => wire.run(command),
+    run(command) {
+      watch.start();
+      const execution = wire.run(command);
+      return { output: execution.output, end: afterLook(execution.end, watch) };
+    },
     listen: (port, onConnection, signal) => wire.listen(port, onConnection, signal),
     ping: (timeoutMs) => wire.ping(timeoutMs),
+    ...(parts.layTree === undefined ? {} : { layTree: parts.layTree }),
     killCommands: () => wire.killCommands(killDeadlineMs),
     counters: () => parts.counters(),
     ended,
     destroy(options = {}) {
       destroying = true;
+      watch.stop();
       wire.close();
       parts.terminate();
       const keep = options.keepWorkspace === true;
@@ -78,4 +91,11 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
       return removal;
     },
   };
+}
+
+/** A command that broke a bound took the sandbox with it, whatever it says of its own end. */
+async function afterLook(end: Promise<SandboxCommandEnd>, watch: BoundWatch): Promise<SandboxCommandEnd> {
+  const ended = await end;
+  if ((await watch.look()) === null) return ended;
+  return { ...ended, exitCode: null, signal: null, cause: 'sandbox_lost' };
 }

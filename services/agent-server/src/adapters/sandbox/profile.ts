@@ -1,11 +1,21 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { SandboxProfile } from '../../application/ports/sandbox-driver.ts';
-
-/** /dev/shm is charged to the memory bound and outlives a kill, so it stays small. */
-export const sharedMemoryBytes = 16 * 1024 * 1024;
+import type { SandboxProfile, ThrowawayProfile } from '../../application/ports/sandbox-driver.ts';
 
 /** The supervisor's own tmpfs: pipes, and the standard input of running commands (16 MiB at most for one). */
 export const supervisorFolderBytes = 24 * 1024 * 1024;
+
+/** Bounds of throwaway runs: git and archives of repositories that the server takes. */
+export const throwawayBounds: ThrowawayProfile = {
+  name: 'throwaway',
+  memoryBytes: 2 * 1024 ** 3,
+  processes: 256,
+  cpus: 2,
+  tmpBytes: 256 * 1024 ** 2,
+  shmBytes: 16 * 1024 ** 2,
+};
+
+/** An ext4 file system with its journal and room for inodes; below this mkfs refuses or nothing fits. */
+const leastDiskBytes = 32 * 1024 * 1024;
 
 /** A supervisor at rest takes about 60 MB, most of it shared; below this it would not start. */
 const leastMemoryBytes = 128 * 1024 * 1024;
@@ -22,12 +32,19 @@ export function checkProfile(profile: SandboxProfile): void {
       `The sandbox profile "${profile.name}" cannot work: ${why}.`,
     );
   };
-  const { memoryBytes, tmpBytes, processes, cpus } = profile;
+  const { memoryBytes, tmpBytes, shmBytes, processes, cpus, cpuSeconds, diskBytes, diskFiles } = profile;
   if (!(memoryBytes >= leastMemoryBytes))
     refuse(`memoryBytes is ${memoryBytes}, the least is ${leastMemoryBytes}`);
   if (!(processes >= 1)) refuse(`processes is ${processes}, the least is 1`);
   if (!(cpus > 0)) refuse(`cpus is ${cpus}`);
-  const most = Math.floor(memoryBytes * 0.75) - sharedMemoryBytes - supervisorFolderBytes;
+  if (!(cpuSeconds >= 1)) refuse(`cpuSeconds is ${cpuSeconds}, the least is 1`);
+  if (!(diskBytes >= leastDiskBytes)) refuse(`diskBytes is ${diskBytes}, the least is ${leastDiskBytes}`);
+  // one inode takes 256 bytes of the disk, and a file at least one block of 4 KiB
+  if (!(diskFiles >= 64 && diskFiles <= diskBytes / 1024))
+    refuse(`diskFiles is ${diskFiles}; with this disk it may be from 64 to ${Math.floor(diskBytes / 1024)}`);
+  if (!(shmBytes > 0 && shmBytes <= memoryBytes / 4))
+    refuse(`shmBytes is ${shmBytes}; with this memory it may be up to ${Math.floor(memoryBytes / 4)}`);
+  const most = Math.floor(memoryBytes * 0.75) - shmBytes - supervisorFolderBytes;
   if (!(tmpBytes > 0 && tmpBytes <= most))
     refuse(
       `tmpBytes is ${tmpBytes}; with this memory it may be up to ${most}, because /tmp is charged to it`,

@@ -93,7 +93,8 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
           timeoutMs: request.deadlineMs,
         }),
       async discard() {
-        if (!discarded) void spares.prepare(checkout.tree).finally(release);
+        if (!discarded && request.layTree !== undefined) release();
+        else if (!discarded) void spares.prepare(checkout.tree).finally(release);
         discarded = true;
         await rm(spool, { recursive: true, force: true });
       },
@@ -107,10 +108,12 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
       try {
         const { mirror, checkout } = await bring(request);
         request.signal.throwIfAborted();
-        await spares.lay(checkout.tree, request.folder, {
-          signal: request.signal,
-          timeoutMs: request.deadlineMs,
-        });
+        if (request.layTree === undefined)
+          await spares.lay(checkout.tree, request.folder, {
+            signal: request.signal,
+            timeoutMs: request.deadlineMs,
+          });
+        else await request.layTree(checkout.tree);
         return workingCopy(request, mirror, checkout, release);
       } catch (error) {
         release();

@@ -3,17 +3,29 @@ import type { Duplex, Readable } from 'node:stream';
 /** Names of the drivers in the registry. */
 export type SandboxDriverName = 'bubblewrap' | 'docker';
 
-/** What a sandbox may use. Sizes in bytes; `cpus` may be a fraction. */
-export interface SandboxProfile {
+/** What one program in a throwaway sandbox may use. Sizes in bytes; `cpus` may be a fraction. */
+export interface ThrowawayProfile {
   readonly name: string;
   readonly memoryBytes: number;
   readonly processes: number;
   readonly cpus: number;
   /** Size of the sandbox' own /tmp; charged to `memoryBytes`. */
   readonly tmpBytes: number;
+  /** Size of /dev/shm; charged to `memoryBytes`. */
+  readonly shmBytes: number;
   /** Docker only: image and OCI runtime. */
   readonly image?: string;
   readonly ociRuntime?: 'runc' | 'runsc' | 'kata';
+}
+
+/** What a session's sandbox may use. */
+export interface SandboxProfile extends ThrowawayProfile {
+  /** CPU time in all, over every command; `cpus` bounds the rate. */
+  readonly cpuSeconds: number;
+  /** Size of the disk that holds `/workspace` and `/home/agent`. */
+  readonly diskBytes: number;
+  /** Files, folders and links on it. */
+  readonly diskFiles: number;
 }
 
 /** What the driver found that this machine lets it enforce. */
@@ -21,6 +33,8 @@ export interface SandboxCapabilities {
   readonly memoryLimit: boolean;
   readonly processLimit: boolean;
   readonly cpuLimit: boolean;
+  /** Bytes and files of `/workspace` and `/home/agent`. */
+  readonly diskLimit: boolean;
   readonly seccomp: boolean;
   /** Commands run under another uid than the supervisor that holds the wire. */
   readonly separateCommandUser: boolean;
@@ -31,6 +45,8 @@ export interface SandboxMount {
   readonly source: string;
   readonly target: string;
   readonly readOnly: boolean;
+  /** What the host mounts there later is seen inside. */
+  readonly follows?: boolean;
 }
 
 /** One command. `argv[0]` is looked up in the sandbox' PATH; no shell unless the caller names one. */
@@ -87,6 +103,9 @@ export interface SandboxCounters {
   readonly processRefusals: number | null;
   /** CPU time used, in milliseconds. */
   readonly cpuMs: number | null;
+  /** What is left of the sandbox' disk. */
+  readonly diskLeftBytes: number | null;
+  readonly diskLeftFiles: number | null;
 }
 
 /** One live sandbox. Its folders: `/workspace` (the working copy) and `/home/agent`, both writable; `/tmp`. */
@@ -106,6 +125,11 @@ export interface Sandbox {
   listen(port: number, onConnection: (connection: Duplex) => void, signal: AbortSignal): Promise<void>;
   /** A round trip over the wire. @throws CodedError `sandbox_lost` */
   ping(timeoutMs: number): Promise<void>;
+  /**
+   * Lays a host tree that never changes into the empty workspace, in the same few milliseconds whatever its size: what
+   * is written goes to the sandbox' disk, the tree stays as it is. Absent where this machine cannot; then files are copied.
+   */
+  layTree?(tree: string): Promise<void>;
   /** Kills every command, not the supervisor; resolves when they are gone. */
   killCommands(): Promise<void>;
   /** Tells a broken bound that the sandbox itself survived (the kernel killed or refused one of its commands). */

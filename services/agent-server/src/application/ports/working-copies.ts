@@ -10,6 +10,8 @@ export interface LayRequest {
   readonly folder: string;
   /** Owner of what is laid: the uid and gid that commands run as. */
   readonly user: { readonly uid: number; readonly gid: number };
+  /** Lays a tree under the folder without copying it; absent: the folder takes copies only. */
+  readonly layTree?: (tree: string) => Promise<void>;
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
 }

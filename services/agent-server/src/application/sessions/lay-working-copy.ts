@@ -15,6 +15,7 @@ export async function layWorkingCopy(
     repository: order.repository,
     folder: sandbox.workspaceFolder,
     user: sandbox.commandUser,
+    ...(sandbox.layTree === undefined ? {} : { layTree: sandbox.layTree }),
     signal,
     deadlineMs: order.startWithinMs,
   });

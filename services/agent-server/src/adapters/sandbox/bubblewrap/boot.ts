@@ -12,6 +12,8 @@ import { checkProfile } from '../profile.ts';
 import { insidePaths, mainArgv, supervisorTasks } from '../supervisor/prepare.ts';
 import { openWire } from '../wire/wire.ts';
 import type { Wire } from '../wire/wire.ts';
+import { diskCounters } from '../disk/sandbox-disk.ts';
+import type { DiskBounds, SandboxDisks } from '../disk/sandbox-disk.ts';
 import { launch } from './launch.ts';
 import type { Launched } from './launch.ts';
 import { killRemains, markProcess, removeRemains, saveMark } from './leftover.ts';
@@ -64,7 +66,7 @@ export async function bootSandbox(
   const user = commandUserOf(place);
   let remains: Remains = { id, folder, cgroup: null, init: null };
   let wire: Wire | undefined;
-  await createSandboxFolder(folder, place.root ? user : null);
+  await createSandboxFolder(folder, place.root ? user : null, diskOf(place, profile));
   try {
     await createPrivateFolder(folder, place.root);
     const cgroup = createCgroup(place, id, profile);
@@ -80,13 +82,23 @@ export async function bootSandbox(
       clock,
     });
     await firstAnswer(wire, started);
-    return liveSandbox({ id, profile, folder, user, wire, started, remains, clock });
+    return liveSandbox({ place, id, profile, folder, user, wire, started, remains, clock });
   } catch (error) {
     wire?.close();
-    await removeRemains(remains, false, clock);
+    await removeRemains(remains, false, place.disks, clock);
     throw error;
   }
 }
+
+/** The disk that a profile asks for, where this machine makes disks. */
+function diskOf(
+  { disks }: Workplace,
+  { diskBytes, diskFiles }: SandboxProfile,
+): { disks: SandboxDisks; bounds: DiskBounds } | null {
+  return disks === null ? null : { disks, bounds: { bytes: diskBytes, files: diskFiles } };
+}
+
+const noCounters = { memoryKills: null, processRefusals: null, cpuMs: null };
 
 /** The supervisor's own: pipes, and the standard input of running commands. */
 async function createPrivateFolder(folder: SandboxFolder, root: boolean): Promise<void> {
@@ -114,6 +126,7 @@ function launchSupervisor(
   const walls = wallArguments({
     etcFolder: place.etcFolder,
     tmpBytes: profile.tmpBytes,
+    shmBytes: profile.shmBytes,
     mounts: [
       { source: files.node, target: insidePaths.node, readOnly: true },
       { source: files.supervisor, target: insidePaths.supervisor, readOnly: true },
@@ -143,6 +156,7 @@ async function outerExit(started: Launched): Promise<void> {
 }
 
 interface LiveParts {
+  readonly place: Workplace;
   readonly id: string;
   readonly profile: SandboxProfile;
   readonly folder: { readonly path: string; readonly workspace: string; readonly home: string };
@@ -154,23 +168,25 @@ interface LiveParts {
 }
 
 function liveSandbox(parts: LiveParts): Sandbox {
-  const { started, remains, clock } = parts;
+  const { place, folder, started, remains, clock } = parts;
+  const { disks } = place;
   return createLiveSandbox({
     id: parts.id,
     driver: 'bubblewrap',
     profile: parts.profile,
-    workspaceFolder: parts.folder.workspace,
+    workspaceFolder: folder.workspace,
     commandUser: parts.user,
     wire: parts.wire,
     // bwrap passes a SIGKILL of its child on as exit code 137
     exited: started.exited.then(({ code, signal }) => ({ killed: signal === 'SIGKILL' || code === 137 })),
-    counters: () =>
-      Promise.resolve(
-        remains.cgroup?.counters() ?? { memoryKills: null, processRefusals: null, cpuMs: null },
-      ),
+    counters: async () => ({
+      ...(remains.cgroup?.counters() ?? noCounters),
+      ...(await diskCounters(disks === null ? null : folder.home)),
+    }),
+    ...(disks === null ? {} : { layTree: (tree: string) => disks.lay(folder.path, 'workspace', tree) }),
     terminate: () => killRemains(remains),
     async remove(keepWorkspace) {
-      await removeRemains(remains, keepWorkspace, clock);
+      await removeRemains(remains, keepWorkspace, place.disks, clock);
       await outerExit(started);
     },
   });

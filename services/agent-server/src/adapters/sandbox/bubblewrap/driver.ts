@@ -3,10 +3,11 @@ import { systemClock } from '@lemniscate/shared/clock.ts';
 import type {
   Sandbox,
   SandboxDriver,
-  SandboxProfile,
+  ThrowawayProfile,
   ThrowawayRun,
 } from '../../../application/ports/sandbox-driver.ts';
 import { listSandboxFolders, sandboxFolder } from '../folders.ts';
+import { throwawayBounds } from '../profile.ts';
 import { checkName } from '../sandbox-id.ts';
 import { bootSandbox } from './boot.ts';
 import { loadMark, removeRemains } from './leftover.ts';
@@ -22,23 +23,15 @@ export interface BubblewrapOptions {
   readonly serverId: string;
   readonly clock?: Clock;
   /** Bounds of throwaway runs. */
-  readonly throwawayProfile?: SandboxProfile;
+  readonly throwawayProfile?: ThrowawayProfile;
 }
-
-const defaultThrowawayProfile: SandboxProfile = {
-  name: 'throwaway',
-  memoryBytes: 2 * 1024 ** 3,
-  processes: 256,
-  cpus: 2,
-  tmpBytes: 256 * 1024 ** 2,
-};
 
 /**
  * Sandboxes made by bubblewrap: namespaces over the host's own /usr. The embedded default where no container
  * engine answers, and the workstation's variant with the workstation's own toolchains.
  */
 export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
-  const { stateFolder, clock = systemClock, throwawayProfile = defaultThrowawayProfile } = options;
+  const { stateFolder, clock = systemClock, throwawayProfile = throwawayBounds } = options;
   const serverId = checkName('server', options.serverId);
   const live = new Map<string, Sandbox>();
   let prepared: Promise<Workplace> | undefined;
@@ -53,7 +46,7 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
 
   /** Every id that has a folder or a control group. */
   const existing = async (place: Workplace): Promise<string[]> => [
-    ...new Set([...(await listSandboxFolders(place.sandboxes)), ...(place.cgroups?.list() ?? [])]),
+    ...new Set([...(await listSandboxFolders(place.sandboxes)).sandboxes, ...(place.cgroups?.list() ?? [])]),
   ];
 
   return {
@@ -64,6 +57,7 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
         memoryLimit: place.cgroups?.memory ?? false,
         processLimit: place.cgroups?.processes ?? false,
         cpuLimit: place.cgroups?.cpu ?? false,
+        diskLimit: place.disks !== null,
         seccomp: true,
         separateCommandUser: place.root,
       };
@@ -76,7 +70,7 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
         ...sandbox,
         async destroy(how) {
           await destroy(how);
-          live.delete(id);
+          if (how?.keepWorkspace !== true) live.delete(id);
         },
       };
     },
@@ -86,11 +80,12 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
     async recover() {
       const place = await workplace();
       killOrphanedLaunches(place.seccompFile);
-      const ids = (await existing(place)).filter((id) => !live.has(id));
+      const { kept } = await listSandboxFolders(place.sandboxes);
+      const ids = [...kept, ...(await existing(place))].filter((id) => !live.has(id));
       for (const id of ids) {
         const folder = sandboxFolder(place.sandboxes, id);
         const cgroup = place.cgroups?.exists(id) === true ? place.cgroups.open(id) : null;
-        await removeRemains({ id, folder, cgroup, init: loadMark(folder) }, false, clock);
+        await removeRemains({ id, folder, cgroup, init: loadMark(folder) }, false, place.disks, clock);
       }
       return ids;
     },

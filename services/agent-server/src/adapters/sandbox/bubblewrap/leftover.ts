@@ -5,6 +5,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Cgroup } from '../kernel/cgroup.ts';
 import { removeSandboxFolder } from '../folders.ts';
+import type { SandboxDisks } from '../disk/sandbox-disk.ts';
 import type { SandboxFolder } from '../folders.ts';
 
 /** A process that cannot be mistaken for a later one with the same pid. */
@@ -82,7 +83,12 @@ const removalDeadlineMs = 10_000;
  * Kills until nothing lives, then removes control group, mounts and folder, and verifies each.
  * @throws CodedError `sandbox_leaked`
  */
-export async function removeRemains(remains: Remains, keepWorkspace: boolean, clock: Clock): Promise<void> {
+export async function removeRemains(
+  remains: Remains,
+  keepWorkspace: boolean,
+  disks: SandboxDisks | null,
+  clock: Clock,
+): Promise<void> {
   const { id, init, cgroup, folder } = remains;
   const deadline = clock.monotonicMs() + removalDeadlineMs;
   for (;;) {
@@ -100,5 +106,5 @@ export async function removeRemains(remains: Remains, keepWorkspace: boolean, cl
       );
     await delay(2);
   }
-  await removeSandboxFolder(folder, keepWorkspace);
+  await removeSandboxFolder(folder, keepWorkspace, disks);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type {
-  SandboxProfile,
+  ThrowawayProfile,
   ThrowawayResult,
   ThrowawayRun,
 } from '../../../application/ports/sandbox-driver.ts';
@@ -47,11 +47,11 @@ function namespacesOf(place: Workplace, { uid, gid }: HostUser): Promise<UserNam
 export async function runInThrowaway(
   place: Workplace,
   run: ThrowawayRun,
-  profile: SandboxProfile,
+  profile: ThrowawayProfile,
   clock: Clock,
 ): Promise<ThrowawayResult> {
   const id = `throwaway-${randomBytes(8).toString('hex')}`;
-  const { memoryBytes, processes, cpus, tmpBytes } = profile;
+  const { memoryBytes, processes, cpus, tmpBytes, shmBytes } = profile;
   const cgroup = place.cgroups?.create(id, { memoryBytes, processes, cpus }) ?? null;
   let remains: Remains = { id, folder: sandboxFolder(place.sandboxes, id), cgroup, init: null };
   try {
@@ -59,7 +59,7 @@ export async function runInThrowaway(
       name: `The throwaway sandbox for ${run.argv[0] ?? 'nothing'}`,
       bwrap: place.bwrap,
       walls: [
-        ...wallArguments({ etcFolder: place.etcFolder, tmpBytes, mounts: run.mounts }),
+        ...wallArguments({ etcFolder: place.etcFolder, tmpBytes, shmBytes, mounts: run.mounts }),
         ...Object.entries({ ...throwawayEnvironment, ...run.env }).flatMap(([name, value]) => [
           '--setenv',
           name,
@@ -75,6 +75,6 @@ export async function runInThrowaway(
     remains = { ...remains, init: markProcess(started.initPid) };
     return await collectRun(started, run, () => killRemains(remains));
   } finally {
-    await removeRemains(remains, false, clock);
+    await removeRemains(remains, false, place.disks, clock);
   }
 }

@@ -1,12 +1,12 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import type { SandboxMount } from '../../../application/ports/sandbox-driver.ts';
-import { sharedMemoryBytes } from '../profile.ts';
 
 /** What the walls of one sandbox depend on. Sizes in bytes. */
 export interface Walls {
   /** Host folder that becomes /etc. */
   readonly etcFolder: string;
   readonly tmpBytes: number;
+  readonly shmBytes: number;
   readonly mounts: readonly SandboxMount[];
 }
 
@@ -41,7 +41,7 @@ export function wallArguments(walls: Walls): string[] {
     words`--ro-bind-try /etc/alternatives /etc/alternatives`,
     words`--proc /proc`,
     // read-only once filled: it is a tmpfs too
-    [...words`--dev /dev`, ...tmpfs('/dev/shm', sharedMemoryBytes), ...words`--remount-ro /dev`],
+    [...words`--dev /dev`, ...tmpfs('/dev/shm', walls.shmBytes), ...words`--remount-ro /dev`],
     tmpfs('/tmp', walls.tmpBytes),
     words`--perms 0755 --dir /home --perms 0755 --dir /run --perms 0755 --dir /run/lemniscate --perms 0755 --dir /var --symlink /tmp /var/tmp`,
     // bwrap makes what is missing on the way to a target as 0700 of the outer root, which the user could not pass

@@ -3,6 +3,8 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { openDisks } from '../disk/sandbox-disk.ts';
+import type { SandboxDisks } from '../disk/sandbox-disk.ts';
 import { openCgroups } from '../kernel/cgroup.ts';
 import type { Cgroups } from '../kernel/cgroup.ts';
 import { readOwnerMark } from '../owner-mark.ts';
@@ -22,6 +24,8 @@ export interface Workplace {
   readonly etcFolder: string;
   readonly seccompFile: string;
   readonly cgroups: Cgroups | null;
+  /** Null where the disk of a sandbox cannot be bounded. */
+  readonly disks: SandboxDisks | null;
   /** Of the sandboxes; null without root's rights. */
   readonly namespaces: UserNamespaces | null;
   /** Of throwaway runs, by `uid:gid`. */
@@ -86,6 +90,7 @@ export async function prepareWorkplace(stateFolder: string, serverId: string): P
     etcFolder,
     seccompFile,
     sandboxes,
+    disks: (await openDisks(sandboxes, join(stateFolder, 'disks'))).disks,
     cgroups: openCgroups(readOwnerMark(stateFolder, serverId)),
     namespaces: root ? await createUserNamespaces(sandboxIdMaps, sandboxIdMaps).catch(noNamespaces) : null,
     throwawayNamespaces: new Map(),

@@ -27,6 +27,10 @@ export function contractProfile(subject: ContractSubject): SandboxProfile {
     processes: 64,
     cpus: 1,
     tmpBytes: 32 * MiB,
+    shmBytes: 16 * MiB,
+    cpuSeconds: 600,
+    diskBytes: 64 * MiB,
+    diskFiles: 2_000,
     ...subject.profile,
   };
 }
@@ -60,9 +64,11 @@ export async function withSandbox<T>(
   subject: ContractSubject,
   driver: SandboxDriver,
   use: (sandbox: Sandbox) => Promise<T>,
+  profile: Partial<SandboxProfile> = {},
 ): Promise<T> {
   booted += 1;
-  const sandbox = await driver.boot(`sbx_contract_${process.pid}_${booted}`, contractProfile(subject));
+  const id = `sbx_contract_${process.pid}_${booted}`;
+  const sandbox = await driver.boot(id, { ...contractProfile(subject), ...profile });
   try {
     return await use(sandbox);
   } finally {
@@ -81,4 +87,13 @@ export async function until(
     if (performance.now() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** What a promise settles with, or a failure that says that it did not. */
+export async function within<T>(promise: Promise<T>, deadlineMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing within ${deadlineMs} ms`)), deadlineMs);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

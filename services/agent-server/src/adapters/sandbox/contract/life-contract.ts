@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { readdir, writeFile, chown } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -236,6 +236,37 @@ export function describeLife(subject: ContractSubject): void {
       await assert.rejects(sandbox.ping(1_000), { code: 'sandbox_lost' });
     });
 
+    it('shows a tree of the host that is laid while it runs, and never writes into it', async (test) => {
+      const driver = subject.create();
+      const tree = await mkdtemp('/var/tmp/lemniscate-tree-');
+      await mkdir(join(tree, 'folder'));
+      await writeFile(join(tree, 'folder', 'file'), 'first');
+      await writeFile(join(tree, 'doomed'), 'here');
+      try {
+        await withSandbox(subject, driver, async (sandbox) => {
+          if (sandbox.layTree === undefined)
+            return test.skip('laid-trees: this driver and machine copy files instead');
+          const { uid, gid } = sandbox.commandUser;
+          for (const path of ['folder/file', 'folder', 'doomed', '.'])
+            await chown(join(tree, path), uid, gid);
+          await sandbox.layTree(tree);
+          const script =
+            'cat folder/file; echo second > folder/file; rm doomed; mv folder moved; echo new > new; ls';
+          assert.equal((await bash(sandbox, script)).stdout, 'firstmoved\nnew\n');
+          assert.equal(await readFile(join(sandbox.workspaceFolder, 'moved/file'), 'utf8'), 'second\n');
+          const options = await bash(sandbox, 'cat /proc/self/mountinfo');
+          if (subject.kernel === 'host' && sandbox.driver === 'bubblewrap')
+            assert.ok(!options.stdout.includes(tree) && !options.stdout.includes(sandbox.workspaceFolder));
+          assert.equal((await bash(sandbox, 'head -c 300000000 /dev/zero > full')).cause, 'sandbox_lost');
+          assert.equal(await sandbox.ended, 'sandbox_disk');
+        });
+        assert.deepEqual((await readdir(tree)).sort(), ['doomed', 'folder']);
+        assert.equal(await readFile(join(tree, 'folder/file'), 'utf8'), 'first');
+      } finally {
+        await rm(tree, { recursive: true });
+      }
+    });
+
     it('keeps the workspace when asked, and gives it up later', async () => {
       const driver = subject.create();
       const sandbox = await driver.boot('sbx_kept', contractProfile(subject));
@@ -243,8 +274,17 @@ export function describeLife(subject: ContractSubject): void {
       await sandbox.destroy({ keepWorkspace: true });
       assert.deepEqual(await driver.list(), []);
       assert.deepEqual(await readdir(sandbox.workspaceFolder), ['result']);
+      assert.deepEqual(await driver.recover(), [], 'its diff may still be made');
       await sandbox.destroy();
       assert.ok(!existsSync(sandbox.workspaceFolder));
+    });
+
+    it('removes a kept workspace whose server is gone', async () => {
+      const sandbox = await subject.create().boot('sbx_widowed', contractProfile(subject));
+      await sandbox.destroy({ keepWorkspace: true });
+      assert.deepEqual(await subject.create().recover(), ['sbx_widowed']);
+      assert.ok(!existsSync(sandbox.workspaceFolder));
+      await sandbox.destroy();
     });
 
     it('refuses what cannot work, and leaves nothing half-made', async () => {

@@ -15,6 +15,10 @@ const profile: SandboxProfile = {
   processes: 128,
   cpus: 2,
   tmpBytes: 64 * 1024 ** 2,
+  shmBytes: 16 * 1024 ** 2,
+  cpuSeconds: 3600,
+  diskBytes: 2 * 1024 ** 3,
+  diskFiles: 100_000,
   ...(image === undefined ? {} : { image }),
   ...(runtime === undefined ? {} : { ociRuntime: runtime as 'runc' }),
 };

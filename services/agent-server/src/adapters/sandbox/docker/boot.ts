@@ -2,6 +2,7 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Sandbox, SandboxCounters, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
 import { firstAnswer } from '../first-answer.ts';
 import { cliMounts, cliSettingsMounts } from '../cli-bundle.ts';
+import { diskCounters } from '../disk/sandbox-disk.ts';
 import { createSandboxFolder, removeSandboxFolder, sandboxFolder } from '../folders.ts';
 import type { SandboxFolder } from '../folders.ts';
 import { countersOfProcess } from '../kernel/process-cgroup.ts';
@@ -35,9 +36,14 @@ export async function bootContainer(
   const user = root
     ? { uid: commandId, gid: commandId }
     : { uid: process.getuid?.() ?? commandId, gid: process.getgid?.() ?? commandId };
+  const { disks } = place;
   let started: StartedContainer | undefined;
   let wire: Wire | undefined;
-  await createSandboxFolder(folder, root ? user : null);
+  await createSandboxFolder(
+    folder,
+    root ? user : null,
+    disks === null ? null : { disks, bounds: { bytes: profile.diskBytes, files: profile.diskFiles } },
+  );
   try {
     started = await startSupervisor(place, id, profile, folder);
     wire = openWire({
@@ -52,7 +58,7 @@ export async function bootContainer(
   } catch (error) {
     wire?.close();
     if (started !== undefined) await removeContainer(place.docker, started.containerId);
-    await removeSandboxFolder(folder, false);
+    await removeSandboxFolder(folder, false, disks);
     throw error;
   }
 }
@@ -76,7 +82,7 @@ function startSupervisor(
     mounts: [
       { source: place.files.node, target: insidePaths.node, readOnly: true },
       { source: place.files.supervisor, target: insidePaths.supervisor, readOnly: true },
-      { source: folder.workspace, target: '/workspace', readOnly: false },
+      { source: folder.workspace, target: '/workspace', readOnly: false, follows: place.disks !== null },
       { source: folder.home, target: '/home/agent', readOnly: false },
       ...cliMounts(),
       ...cliSettingsMounts(place.cliSettings),
@@ -103,14 +109,16 @@ interface LiveParts {
 function liveContainer(parts: LiveParts): Sandbox {
   const { place, folder, started } = parts;
   const container = place.docker.getContainer(started.containerId);
-  const liveCounters = countersOfProcess(started.pid);
+  const liveCounters = countersOfProcess(started.pid, started.containerId);
 
+  const { disks } = place;
   const counters = async (): Promise<SandboxCounters> => {
+    const disk = await diskCounters(disks === null ? null : folder.home);
     const counted = liveCounters();
-    if (counted !== null) return counted;
+    if (counted !== null) return { ...counted, ...disk };
     // the engine knows it only once the container has stopped; its control group is gone by then
     const { State } = await container.inspect();
-    return { memoryKills: State.OOMKilled ? 1 : null, processRefusals: null, cpuMs: null };
+    return { memoryKills: State.OOMKilled ? 1 : null, processRefusals: null, cpuMs: null, ...disk };
   };
 
   return createLiveSandbox({
@@ -123,13 +131,16 @@ function liveContainer(parts: LiveParts): Sandbox {
     // bash, the container's PID 1, passes the death of the supervisor on as 128 + signal
     exited: started.exited.then(({ code }) => ({ killed: code === 137 })),
     counters,
+    ...(disks === null || parts.profile.ociRuntime === 'runsc' || parts.profile.ociRuntime === 'kata'
+      ? {} // another kernel opened the folder before anything was mounted on it
+      : { layTree: (tree: string) => disks.lay(folder.path, 'workspace', tree) }),
     terminate() {
       // gone already, or remove() will say so
       container.kill({ signal: 'SIGKILL' }).catch(() => undefined);
     },
     async remove(keepWorkspace) {
       await removeContainer(place.docker, started.containerId);
-      await removeSandboxFolder(folder, keepWorkspace);
+      await removeSandboxFolder(folder, keepWorkspace, place.disks);
     },
   });
 }

@@ -1,6 +1,5 @@
 import type Docker from 'dockerode';
-import type { SandboxMount, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
-import { sharedMemoryBytes } from '../profile.ts';
+import type { SandboxMount, ThrowawayProfile } from '../../../application/ports/sandbox-driver.ts';
 import { labels } from './engine.ts';
 
 /** What one container depends on. */
@@ -8,7 +7,7 @@ export interface ContainerWish {
   readonly owner: string;
   readonly id: string;
   readonly image: string;
-  readonly profile: SandboxProfile;
+  readonly profile: ThrowawayProfile;
   readonly argv: readonly string[];
   /** `uid:gid` inside; the host's as well, unless the engine remaps. */
   readonly user: string;
@@ -54,11 +53,12 @@ export function containerOptions(wish: ContainerWish): Docker.ContainerCreateOpt
       MemorySwap: profile.memoryBytes,
       NanoCpus: Math.round(profile.cpus * 1e9),
       PidsLimit: wish.processes,
-      ShmSize: sharedMemoryBytes,
+      ShmSize: profile.shmBytes,
       Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
       Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${profile.tmpBytes}`, ...wish.tmpfs },
       Binds: wish.mounts.map(
-        ({ source, target, readOnly }) => `${source}:${target}:${readOnly ? 'ro' : 'rw'}`,
+        ({ source, target, readOnly, follows }) =>
+          `${source}:${target}:${readOnly ? 'ro' : 'rw'}${follows === true ? ',rslave' : ''}`,
       ),
       ...(profile.ociRuntime === undefined ? {} : { Runtime: profile.ociRuntime }),
     },

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Docker from 'dockerode';
-import type { SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
+import type { ThrowawayProfile } from '../../../application/ports/sandbox-driver.ts';
 import { describeSandboxContract } from '../contract/sandbox-contract.ts';
 import { createDockerDriver } from './driver.ts';
 import { describeEngine } from './engine.ts';
@@ -34,12 +34,13 @@ for (const runtime of ['runc', 'runsc', 'kata'] as const) {
     const stateFolder = `/var/tmp/lemniscate-docker-${process.pid}-${runtime}`;
     const serverId = `srv_contract_${process.pid}_${runtime}`;
     const image = contractImage();
-    const throwaway: SandboxProfile = {
+    const throwaway: ThrowawayProfile = {
       name: 'throwaway',
       memoryBytes: 256 * 1024 ** 2,
       processes: 64,
       cpus: 1,
       tmpBytes: 32 * 1024 ** 2,
+      shmBytes: 16 * 1024 ** 2,
       ociRuntime: runtime,
     };
     after(() => rm(stateFolder, { recursive: true, force: true }));

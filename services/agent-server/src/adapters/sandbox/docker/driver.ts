@@ -3,16 +3,20 @@ import { join } from 'node:path';
 import Docker from 'dockerode';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
-import type { Sandbox, SandboxDriver, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
 import { writeCliSettings } from '../cli-bundle.ts';
+import type { Sandbox, SandboxDriver, ThrowawayProfile } from '../../../application/ports/sandbox-driver.ts';
+import { openDisks } from '../disk/sandbox-disk.ts';
+import type { SandboxDisks } from '../disk/sandbox-disk.ts';
 import { listSandboxFolders, removeSandboxFolder, sandboxFolder } from '../folders.ts';
 import { readOwnerMark } from '../owner-mark.ts';
+import { throwawayBounds } from '../profile.ts';
 import { checkName } from '../sandbox-id.ts';
 import { dockerSeccompProfile } from '../seccomp/docker-profile.ts';
 import { prepareSupervisor } from '../supervisor/prepare.ts';
 import type { SupervisorFiles } from '../supervisor/prepare.ts';
 import { bootContainer } from './boot.ts';
-import { describeEngine, labels, removeContainer, within } from './engine.ts';
+import { describeEngine, labels, removeContainer, requireImage, within } from './engine.ts';
+import { seesDisks } from './sees-disks.ts';
 import { runInThrowawayContainer } from './throwaway.ts';
 
 export interface DockerOptions {
@@ -25,7 +29,7 @@ export interface DockerOptions {
   /** Image of profiles that name none, and of throwaway runs. */
   readonly image?: string;
   /** Bounds of throwaway runs. */
-  readonly throwawayProfile?: SandboxProfile;
+  readonly throwawayProfile?: ThrowawayProfile;
 }
 
 /** What all containers of one server share. */
@@ -39,22 +43,16 @@ export interface DockerWorkplace {
   readonly cliSettings: string;
   readonly sandboxes: string;
   readonly image: string;
+  /** Null where the disk of a sandbox cannot be bounded. */
+  readonly disks: SandboxDisks | null;
 }
 
 /** The tag that operators give to the image they want as default. */
 const defaultImage = 'lemniscate/agent-base:latest';
 
-const defaultThrowawayProfile: SandboxProfile = {
-  name: 'throwaway',
-  memoryBytes: 2 * 1024 ** 3,
-  processes: 256,
-  cpus: 2,
-  tmpBytes: 256 * 1024 ** 2,
-};
-
 /** Containers of an engine; the OCI runtime (runc, runsc, kata) is one setting of the profile. */
 export function createDockerDriver(options: DockerOptions): SandboxDriver {
-  const { stateFolder, clock = systemClock, throwawayProfile = defaultThrowawayProfile } = options;
+  const { stateFolder, clock = systemClock, throwawayProfile = throwawayBounds } = options;
   const serverId = checkName('server', options.serverId);
   const docker = options.docker ?? new Docker();
   const live = new Map<string, Sandbox>();
@@ -70,15 +68,14 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     await writeCliSettings(cliSettings);
     const seccompProfile = dockerSeccompProfile();
     writeFileSync(join(stateFolder, 'seccomp-docker.json'), seccompProfile); // for whoever wants to read it
-    return {
-      docker,
-      owner: readOwnerMark(stateFolder, serverId),
-      files,
-      seccompProfile,
-      cliSettings,
-      sandboxes,
-      image: options.image ?? defaultImage,
-    };
+    const image = options.image ?? defaultImage;
+    await requireImage(docker, image);
+    const { disks } = await openDisks(sandboxes, join(stateFolder, 'disks'));
+    const owner = readOwnerMark(stateFolder, serverId);
+    const place = { docker, owner, files, seccompProfile, cliSettings, sandboxes, image, disks };
+    return disks !== null && (await seesDisks(place, disks, throwawayProfile))
+      ? place
+      : { ...place, disks: null };
   };
   const workplace = (): Promise<DockerWorkplace> => {
     prepared ??= prepare().catch((error: unknown) => {
@@ -95,14 +92,19 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     return new Map(found.map(({ Id, Labels }) => [Labels[labels.sandbox] ?? Id, Id]));
   };
   const existing = async (place: DockerWorkplace): Promise<string[]> => [
-    ...new Set([...(await listSandboxFolders(place.sandboxes)), ...(await containers(place)).keys()]),
+    ...new Set([
+      ...(await listSandboxFolders(place.sandboxes)).sandboxes,
+      ...(await containers(place)).keys(),
+    ]),
   ];
 
   return {
     name: 'docker',
     async probe() {
       const { memoryLimit, processLimit, cpuLimit, seccomp } = await describeEngine(docker);
-      return { memoryLimit, processLimit, cpuLimit, seccomp, separateCommandUser: true };
+      const { disks } = await workplace();
+      const diskLimit = disks !== null;
+      return { memoryLimit, processLimit, cpuLimit, diskLimit, seccomp, separateCommandUser: true };
     },
     async boot(id, profile) {
       const sandbox = await bootContainer(await workplace(), checkName('sandbox', id), profile, clock);
@@ -111,7 +113,7 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
         ...sandbox,
         async destroy(how) {
           await sandbox.destroy(how);
-          live.delete(id);
+          if (how?.keepWorkspace !== true) live.delete(id);
         },
       };
     },
@@ -121,11 +123,12 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     async recover() {
       const place = await workplace();
       const known = await containers(place);
-      const ids = (await existing(place)).filter((id) => !live.has(id));
+      const { kept } = await listSandboxFolders(place.sandboxes);
+      const ids = [...kept, ...(await existing(place))].filter((id) => !live.has(id));
       for (const id of ids) {
         const container = known.get(id);
         if (container !== undefined) await removeContainer(docker, container);
-        await removeSandboxFolder(sandboxFolder(place.sandboxes, id), false);
+        await removeSandboxFolder(sandboxFolder(place.sandboxes, id), false, place.disks);
       }
       return ids;
     },

@@ -64,6 +64,18 @@ export async function describeEngine(docker: Docker): Promise<EngineInfo> {
   };
 }
 
+/** @throws CodedError `sandbox_driver_missing` when the engine does not have the image */
+export async function requireImage(docker: Docker, image: string): Promise<void> {
+  await within('inspect an image', docker.getImage(image).inspect()).catch((error: unknown) => {
+    if (engineStatus(error) !== 404) throw error;
+    throw new CodedError(
+      'sandbox_driver_missing',
+      `The container engine has no image ${image}: build it with \`npm run image:build\`, or name another one in the profiles.`,
+      { driver: 'docker', image },
+    );
+  });
+}
+
 /** Removes a container by id or name and waits until it is not there. Missing is what was wanted. */
 export async function removeContainer(docker: Docker, id: string): Promise<void> {
   try {

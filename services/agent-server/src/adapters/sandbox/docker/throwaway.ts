@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type {
-  SandboxProfile,
+  ThrowawayProfile,
   ThrowawayResult,
   ThrowawayRun,
 } from '../../../application/ports/sandbox-driver.ts';
@@ -14,7 +14,7 @@ import { removeContainer } from './engine.ts';
 export async function runInThrowawayContainer(
   place: DockerWorkplace,
   run: ThrowawayRun,
-  profile: SandboxProfile,
+  profile: ThrowawayProfile,
 ): Promise<ThrowawayResult> {
   const started = await startContainer(place.docker, {
     owner: place.owner,

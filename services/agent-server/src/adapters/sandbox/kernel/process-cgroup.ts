@@ -15,9 +15,10 @@ function read(path: string | undefined): string | null {
 
 /**
  * Finds the counters of the control group that somebody else (a container engine) made for a process. The
- * returned function answers null once the group is gone.
+ * returned function answers null once the group is gone. A group that is not the container's own (gVisor may be told
+ * to make none) says nothing of it.
  */
-export function countersOfProcess(pid: number): () => CgroupCounters | null {
+export function countersOfProcess(pid: number, containerId: string): () => CgroupCounters | null {
   const mounts = readCgroupMounts(
     read('/proc/self/mountinfo') ?? '',
     (path) => read(join(path, 'cgroup.controllers')) ?? '',
@@ -25,6 +26,7 @@ export function countersOfProcess(pid: number): () => CgroupCounters | null {
   const folders = new Map<string, string>();
   for (const line of (read(`/proc/${pid}/cgroup`) ?? '').split('\n')) {
     const [, controllers = '', ...path] = line.split(':');
+    if (!path.join(':').includes(containerId)) continue;
     for (const controller of controllers.split(',')) {
       const mount = controller === '' ? mounts.version2 : mounts.version1.get(controller);
       if (mount !== null && mount !== undefined) folders.set(controller, join(mount, path.join(':')));

@@ -104,6 +104,9 @@ export function closedArgv(cwd: string, argv: readonly string[]): string[] {
   return ['/bin/bash', '-c', `${closeDescriptors}; cd -- "$0" || exit 126; exec "$@"`, cwd, ...argv];
 }
 
+/** Descriptors of one process: what the host itself allows may be a million, and the kernel's memory for them is the host's. */
+const openFiles = 65_536;
+
 /**
  * The main process of a sandbox. Bash first closes every descriptor that the host's launcher may have left
  * open, which Node cannot do to itself. `reaper` keeps bash as the parent: as PID 1 it reaps orphans, which Node
@@ -111,10 +114,11 @@ export function closedArgv(cwd: string, argv: readonly string[]): string[] {
  */
 export function mainArgv(parent: 'replaced' | 'reaper', bash = '/bin/bash'): string[] {
   const run = parent === 'replaced' ? 'exec "$0" "$@"' : '"$0" "$@"; exit $?';
+  const limits = `ulimit -c 0; [ "$(ulimit -Hn)" -le ${openFiles} ] 2>/dev/null || ulimit -n ${openFiles}`;
   return [
     bash,
     '-c',
-    `${closeDescriptors}; ${run}`,
+    `${closeDescriptors}; ${limits}; ${run}`,
     insidePaths.node,
     '--disable-sigusr1',
     '--no-warnings',

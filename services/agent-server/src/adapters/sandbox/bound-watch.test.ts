@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SandboxCounters } from '../../application/ports/sandbox-driver.ts';
+import { brokenBound, createBoundWatch } from './bound-watch.ts';
+
+const fine: SandboxCounters = {
+  memoryKills: 0,
+  processRefusals: 0,
+  cpuMs: 10_000,
+  diskLeftBytes: 10_000_000,
+  diskLeftFiles: 10,
+};
+const profile = { cpuSeconds: 10 };
+
+test('each counter has its bound, and what is not counted breaks none', () => {
+  assert.equal(brokenBound(profile, fine), null);
+  assert.equal(brokenBound(profile, { ...fine, memoryKills: 1 }), 'sandbox_memory');
+  assert.equal(brokenBound(profile, { ...fine, processRefusals: 3 }), 'sandbox_processes');
+  assert.equal(brokenBound(profile, { ...fine, cpuMs: 10_001 }), 'sandbox_cpu');
+  assert.equal(brokenBound(profile, { ...fine, diskLeftBytes: 4096 }), 'sandbox_disk');
+  assert.equal(brokenBound(profile, { ...fine, diskLeftFiles: 0 }), 'sandbox_disk');
+  const nothing = {
+    memoryKills: null,
+    processRefusals: null,
+    cpuMs: null,
+    diskLeftBytes: null,
+    diskLeftFiles: null,
+  };
+  assert.equal(brokenBound(profile, nothing), null);
+});
+
+test('what was seen broken stays so, and a sandbox that is gone is no broken bound', async () => {
+  let counters: SandboxCounters | null = fine;
+  const watch = createBoundWatch(profile, async () => {
+    if (counters === null) throw new Error('gone');
+    return counters;
+  });
+  assert.equal(await watch.look(), null);
+  counters = null;
+  assert.equal(await watch.look(), null);
+  counters = { ...fine, memoryKills: 1 };
+  assert.equal(await watch.look(), 'sandbox_memory');
+  counters = fine;
+  assert.equal(await watch.look(), 'sandbox_memory');
+  await watch.whenBroken;
+  watch.stop();
+});

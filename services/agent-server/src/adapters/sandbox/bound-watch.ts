@@ -1,0 +1,76 @@
+import type {
+  SandboxCounters,
+  SandboxEndCause,
+  SandboxProfile,
+} from '../../application/ports/sandbox-driver.ts';
+
+/** The bounds whose breaking ends a sandbox. */
+export type BrokenBound = Extract<SandboxEndCause, `sandbox_${string}`>;
+
+/** Looks at the kernel's counters of one sandbox: on a timer while it may work, and when a command has ended. */
+export interface BoundWatch {
+  /** Begins with the first command; a sandbox that nobody has used yet breaks no bound. */
+  start(): void;
+  /** Looks now. Null while every bound holds. */
+  look(): Promise<BrokenBound | null>;
+  /** What was seen so far. */
+  broken(): BrokenBound | null;
+  /** Settles when a bound is seen broken; never otherwise. */
+  readonly whenBroken: Promise<void>;
+  stop(): void;
+}
+
+/** A look reads four small files and asks for one statfs: 0.2 ms, once a second for each working sandbox. */
+const lookEveryMs = 1_000;
+
+/** Less than this left is full: whoever was refused may have left a block or two. */
+const fullBytes = 256 * 1024;
+
+/**
+ * The first bound that the counters show to be broken. A fork that the kernel refused and a process that it killed do
+ * not come back, so they count once; a disk counts while it is full, since a writer that was refused and cleaned up
+ * after itself has harmed nobody.
+ */
+export function brokenBound(
+  { cpuSeconds }: Pick<SandboxProfile, 'cpuSeconds'>,
+  counters: SandboxCounters,
+): BrokenBound | null {
+  if ((counters.memoryKills ?? 0) > 0) return 'sandbox_memory';
+  if ((counters.processRefusals ?? 0) > 0) return 'sandbox_processes';
+  if ((counters.cpuMs ?? 0) > cpuSeconds * 1000) return 'sandbox_cpu';
+  const { diskLeftBytes, diskLeftFiles } = counters;
+  if (diskLeftBytes !== null && diskLeftBytes < fullBytes) return 'sandbox_disk';
+  return diskLeftFiles === 0 ? 'sandbox_disk' : null;
+}
+
+export function createBoundWatch(
+  profile: Pick<SandboxProfile, 'cpuSeconds'>,
+  counters: () => Promise<SandboxCounters>,
+): BoundWatch {
+  let seen: BrokenBound | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const { promise: whenBroken, resolve } = Promise.withResolvers<void>();
+
+  const look = async (): Promise<BrokenBound | null> => {
+    if (stopped || seen !== null) return seen;
+    const counted = await counters().catch(() => null); // the group may be gone with its sandbox
+    seen ??= counted === null ? null : brokenBound(profile, counted);
+    if (seen !== null) resolve();
+    return seen;
+  };
+
+  return {
+    start() {
+      if (stopped) return;
+      timer ??= setInterval(() => void look(), lookEveryMs).unref();
+    },
+    look,
+    broken: () => seen,
+    whenBroken,
+    stop() {
+      stopped = true;
+      clearInterval(timer);
+    },
+  };
+}
