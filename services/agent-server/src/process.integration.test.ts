@@ -4,7 +4,6 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
 import { createInterface } from 'node:readline';
 import { startStage } from './testing/agent-server-bench.ts';
 import type { Stage } from './testing/agent-server-bench.ts';
@@ -12,7 +11,7 @@ import type { Stage } from './testing/agent-server-bench.ts';
 const mainFile = fileURLToPath(new URL('main.ts', import.meta.url));
 
 /** Starts the service as its own process; resolves with its `ready` record, or rejects with its last one. */
-async function startProcess(t: TestContext, stage: Stage, change: Record<string, string> = {}) {
+async function startProcess(stage: Stage, change: Record<string, string> = {}) {
   const { tls, stateFolder, dispatcherUrl } = stage.config;
   const child: ChildProcess = spawn(process.execPath, [mainFile], {
     stdio: ['pipe', 'ignore', 'pipe'],
@@ -30,8 +29,11 @@ async function startProcess(t: TestContext, stage: Stage, change: Record<string,
       ...change,
     },
   });
-  t.after(() => child.kill('SIGKILL'));
   const exited = once(child, 'exit').then(([code]) => code as number | null);
+  stage.atEnd(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
   const records: Record<string, unknown>[] = [];
   const ready = Promise.withResolvers<number>();
   const { stderr } = child;
@@ -47,7 +49,7 @@ async function startProcess(t: TestContext, stage: Stage, change: Record<string,
 
 test('a configuration fault ends it with code 1 and a record that names the variable', async (t) => {
   const stage = await startStage(t);
-  const { exited, records, ready } = await startProcess(t, stage, { LEMNISCATE_CAPACITY: '-1' });
+  const { exited, records, ready } = await startProcess(stage, { LEMNISCATE_CAPACITY: '-1' });
   await assert.rejects(ready, /LEMNISCATE_CAPACITY/);
   assert.equal(await exited, 1);
   assert.equal(records.at(-1)?.['code'], 'configuration_invalid');
@@ -59,7 +61,7 @@ test('SIGTERM and the parent’s end both stop it, with nothing left', async (t)
     (child: ChildProcess) => child.kill('SIGTERM'),
     (child: ChildProcess) => child.stdin?.end(),
   ]) {
-    const { child, exited, ready } = await startProcess(t, stage);
+    const { child, exited, ready } = await startProcess(stage);
     await ready;
     await stage.dispatcher.until(() => stage.dispatcher.heartbeats.at(-1)?.warm === 1);
     stop(child);
@@ -74,7 +76,7 @@ test('killed in the middle of a session, the next start destroys what was left a
   stage.dispatcher.onModel = () => ({
     blocks: [{ id: 'hang', tool: 'run_command', input: { command: 'echo begun; sleep 600' } }],
   });
-  const first = await startProcess(t, stage);
+  const first = await startProcess(stage);
   const order = stage.order();
   assert.equal(
     (await stage.send(await first.ready, 'PUT', `/sessions/${order.sessionId}`, order)).status,
@@ -85,7 +87,7 @@ test('killed in the middle of a session, the next start destroys what was left a
   await first.exited;
   const bootId = stage.dispatcher.heartbeats.at(-1)?.bootId;
 
-  const second = await startProcess(t, stage);
+  const second = await startProcess(stage);
   await second.ready;
   await stage.dispatcher.until(() => {
     const last = stage.dispatcher.heartbeats.at(-1);

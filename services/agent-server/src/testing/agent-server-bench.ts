@@ -34,6 +34,8 @@ export interface Stage {
   ): Promise<Answer>;
   /** Sandboxes of this server that exist on the machine. */
   sandboxes(): Promise<string[]>;
+  /** To be done when the test is over, before what was set up earlier is taken down. */
+  atEnd(step: () => unknown): void;
   /** What is left of journals, patches and session folders. */
   files(): string[];
 }
@@ -55,14 +57,19 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-agent-server-'));
   // bwrap is started as another user, which must be able to pass.
   chmodSync(folder, 0o711);
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  // node:test runs hooks in their order and stops at one that fails; what was set up last has to go first
+  const undo: (() => unknown)[] = [];
+  t.after(async () => {
+    for (const step of undo.toReversed()) await step();
+  });
+  undo.push(() => rmSync(folder, { recursive: true, force: true }));
   const authority = await createTestAuthority(folder);
   const ofDispatcher = await authority.issue('dispatcher', 'spiffe://lemniscate/dispatcher/test');
   stages += 1;
   const serverId = `bench-${process.pid}-${stages}`;
   const own = await authority.issue('server', `spiffe://lemniscate/agent-server/${serverId}`);
   const dispatcher = await startScriptedDispatcher(authority.ca, ofDispatcher);
-  t.after(() => dispatcher.close());
+  undo.push(() => dispatcher.close());
   const config: Config = {
     host: '127.0.0.1',
     port: 0,
@@ -78,7 +85,9 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     ...change,
   };
   const agent = new Agent({ connect: { ca: authority.ca, cert: ofDispatcher.cert, key: ofDispatcher.key } });
-  t.after(() => agent.destroy());
+  undo.push(() => agent.destroy());
+  // a server that was killed leaves its sandboxes' disks mounted
+  undo.push(() => sandboxDrivers.bubblewrap({ stateFolder: config.stateFolder, serverId }).recover());
   const repository = makeRepository(join(folder, 'repository'));
   return {
     dispatcher,
@@ -96,6 +105,7 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     },
     sandboxes: () => sandboxDrivers.bubblewrap({ stateFolder: config.stateFolder, serverId }).list(),
     files: () => leftFiles(config.stateFolder),
+    atEnd: (step) => void undo.push(step),
   };
 }
 
@@ -104,7 +114,7 @@ export async function startBench(t: TestContext, change: Partial<Config> = {}): 
   const stage = await startStage(t, change);
   const log = pino({ level: process.env['LEMNISCATE_TEST_LOG'] ?? 'silent' }, pino.destination(2));
   const server = await startAgentServer(stage.config, log);
-  t.after(() => server.stop());
+  stage.atEnd(() => server.stop());
   return {
     ...stage,
     server,

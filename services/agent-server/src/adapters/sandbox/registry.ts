@@ -9,6 +9,8 @@ export interface SandboxDriverOptions {
   readonly stateFolder: string;
   readonly serverId: string;
   readonly clock?: Clock;
+  /** Docker: image of throwaway runs, and of profiles that name none. */
+  readonly image?: string;
 }
 
 /** One line a driver; `docs/adding-a-sandbox-driver.md` has the rest. */

@@ -90,7 +90,7 @@ export async function prepareWorkplace(stateFolder: string, serverId: string): P
     etcFolder,
     seccompFile,
     sandboxes,
-    disks: (await openDisks(sandboxes, join(stateFolder, 'disks'))).disks,
+    disks: (await openDisks(join(stateFolder, 'disks'))).disks,
     cgroups: openCgroups(readOwnerMark(stateFolder, serverId)),
     namespaces: root ? await createUserNamespaces(sandboxIdMaps, sandboxIdMaps).catch(noNamespaces) : null,
     throwawayNamespaces: new Map(),

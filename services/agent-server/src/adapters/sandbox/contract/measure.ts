@@ -8,7 +8,11 @@ import { sandboxDrivers } from '../registry.ts';
 
 const [name = 'bubblewrap', stateFolder = '/var/lib/lemniscate', rounds = '50', image, runtime] =
   process.argv.slice(2);
-const driver = sandboxDrivers[name as SandboxDriverName]({ stateFolder, serverId: 'srv_measure' });
+const driver = sandboxDrivers[name as SandboxDriverName]({
+  stateFolder,
+  serverId: 'srv_measure',
+  ...(image === undefined ? {} : { image }),
+});
 const profile: SandboxProfile = {
   name: 'measure',
   memoryBytes: 512 * 1024 ** 2,

@@ -3,8 +3,11 @@ import type { SandboxDriverName, SandboxProfile } from '../../../application/por
 import { sandboxDrivers } from '../registry.ts';
 
 const [name = '', stateFolder = '', serverId = '', profile = '{}'] = process.argv.slice(2);
-const driver = sandboxDrivers[name as SandboxDriverName]({ stateFolder, serverId });
-const sandbox = await driver.boot('sbx_orphan', JSON.parse(profile) as SandboxProfile);
+const bounds = JSON.parse(profile) as SandboxProfile;
+const { image } = bounds;
+const options = { stateFolder, serverId, ...(image === undefined ? {} : { image }) };
+const driver = sandboxDrivers[name as SandboxDriverName](options);
+const sandbox = await driver.boot('sbx_orphan', bounds);
 sandbox.run({ argv: ['sleep', '4243'], timeoutMs: 600_000, maxOutputBytes: 1 });
 process.stdout.write('booted\n');
 setInterval(() => undefined, 60_000);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, rename, rm, statfs, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, statfs, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { createRootShell, quoted } from './root-shell.ts';
@@ -132,16 +132,16 @@ export async function diskCounters(
 /**
  * Disks of fixed size, if this machine lets us make them: root's rights, a free loop device and mkfs.ext4. Found out by
  * making one, since a container may have any of it without the others.
- * @param base folder that holds the sandboxes' folders
+ * @param folder holds one empty image per size, and the trial
  */
 export async function openDisks(
-  base: string,
-  templates: string,
+  folder: string,
 ): Promise<{ readonly disks: SandboxDisks | null; readonly why: string }> {
   if (process.getuid?.() !== 0) return { disks: null, why: 'mounting a disk needs root' };
-  const disks = createSandboxDisks(templates);
-  const trial = join(base, `trial-${process.pid}-${randomBytes(4).toString('hex')}`);
-  await mkdir(trial, { mode: 0o700 });
+  const disks = createSandboxDisks(folder);
+  await removeOldTrials(disks, folder);
+  const trial = newTrial(folder);
+  await mkdir(trial, { recursive: true, mode: 0o700 });
   try {
     await disks.create(trial, { bytes: 32 * 1024 * 1024, files: 64 }, { uid: 0, gid: 0 }, ['folder']);
     return { disks, why: '' };
@@ -150,6 +150,22 @@ export async function openDisks(
   } finally {
     await disks.remove(trial);
     await rm(trial, { recursive: true, force: true });
+  }
+}
+
+/** A folder to try a disk in. Its name says whose it is. */
+export function newTrial(folder: string): string {
+  return join(folder, `trial-${process.pid}-${randomBytes(4).toString('hex')}`);
+}
+
+/** A process that was killed in its trial has left a mount. */
+async function removeOldTrials(disks: SandboxDisks, folder: string): Promise<void> {
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  for (const name of names) {
+    const pid = /^trial-(\d+)-/.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    await disks.remove(join(folder, name));
+    await rm(join(folder, name), { recursive: true, force: true });
   }
 }
 

@@ -70,10 +70,10 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     writeFileSync(join(stateFolder, 'seccomp-docker.json'), seccompProfile); // for whoever wants to read it
     const image = options.image ?? defaultImage;
     await requireImage(docker, image);
-    const { disks } = await openDisks(sandboxes, join(stateFolder, 'disks'));
+    const { disks } = await openDisks(join(stateFolder, 'disks'));
     const owner = readOwnerMark(stateFolder, serverId);
     const place = { docker, owner, files, seccompProfile, cliSettings, sandboxes, image, disks };
-    return disks !== null && (await seesDisks(place, disks, throwawayProfile))
+    return disks !== null && (await seesDisks(place, disks, join(stateFolder, 'disks'), throwawayProfile))
       ? place
       : { ...place, disks: null };
   };

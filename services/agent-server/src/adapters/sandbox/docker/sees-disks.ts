@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ThrowawayProfile } from '../../../application/ports/sandbox-driver.ts';
+import { newTrial } from '../disk/sandbox-disk.ts';
 import type { SandboxDisks } from '../disk/sandbox-disk.ts';
 import type { DockerWorkplace } from './driver.ts';
 import { runInThrowawayContainer } from './throwaway.ts';
@@ -14,10 +14,11 @@ import { runInThrowawayContainer } from './throwaway.ts';
 export async function seesDisks(
   place: DockerWorkplace,
   disks: SandboxDisks,
+  folder: string,
   profile: ThrowawayProfile,
 ): Promise<boolean> {
-  const trial = join(place.sandboxes, `trial-${process.pid}-${randomBytes(4).toString('hex')}`);
-  await mkdir(trial, { mode: 0o700 });
+  const trial = newTrial(folder);
+  await mkdir(trial, { recursive: true, mode: 0o700 });
   try {
     await disks.create(trial, { bytes: 32 * 1024 * 1024, files: 64 }, { uid: 0, gid: 0 }, ['folder']);
     const source = join(trial, 'disk', 'folder');
