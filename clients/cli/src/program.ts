@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { registerAcp } from './commands/acp.ts';
 import { registerAuditVerify } from './commands/audit-verify.ts';
 import { registerCostsReplay } from './commands/costs-replay.ts';
 import { registerCostsReport } from './commands/costs-report.ts';
@@ -17,6 +18,7 @@ import type { CommandIo } from './io.ts';
 
 const commands = [
   registerRun,
+  registerAcp,
   registerDiff,
   registerSessions,
   registerApprovals,

@@ -51,7 +51,7 @@ export async function applyPatch(
 type Environment = Readonly<Record<string, string>>;
 
 /** Reads the objects of an uncommitted base as well, which the repository itself does not have. */
-function withBase(env: Environment, baseTree: string): Environment {
+export function withBase(env: Environment, baseTree: string): Environment {
   const kept = baseObjects(baseTree);
   if (kept === undefined) return env;
   const theirs = env['GIT_ALTERNATE_OBJECT_DIRECTORIES'] ?? '';
@@ -59,7 +59,12 @@ function withBase(env: Environment, baseTree: string): Environment {
 }
 
 /** The patch's result on its own base, as a tree. */
-async function applyOnto(folder: string, patch: Uint8Array, tree: string, env: Environment): Promise<string> {
+export async function applyOnto(
+  folder: string,
+  patch: Uint8Array,
+  tree: string,
+  env: Environment,
+): Promise<string> {
   const index = { ...env, GIT_INDEX_FILE: `${env.GIT_INDEX_FILE ?? ''}.base` };
   await gitText(folder, ['read-tree', tree], { env: index });
   const applied = await git(folder, ['apply', '--cached', '--whitespace=nowarn', '-'], {

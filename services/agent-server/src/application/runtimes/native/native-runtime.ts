@@ -51,7 +51,9 @@ async function converse(context: RuntimeContext, talk: Talk): Promise<RuntimeEnd
   for (;;) {
     const end = await workUntilAnswer(context, talk);
     if (end.reason !== 'finished' || context.order.followUps !== true) return end;
-    context.sink.emit({ type: 'phase', phase: 'waiting' });
+    const told = context.sink.emit({ type: 'phase', phase: 'waiting' });
+    // Whoever reads that the session waits for a message has to have the whole answer before.
+    await context.sink.acknowledged(told, context.signal);
     const next = await context.messages.next(talk.messages, context.signal);
     if (next.kind === 'end') {
       const reason = asEndReason(next.reason);

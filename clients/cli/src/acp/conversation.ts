@@ -1,0 +1,234 @@
+import { methods } from '@agentclientprotocol/sdk';
+import type { AgentContext, SessionUpdate, StopReason } from '@agentclientprotocol/sdk';
+import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import type { CreateSession, SessionView } from '@lemniscate/shared/api/session.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { PositionedEvent, SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import { positionedEventSchema } from '@lemniscate/shared/protocol/session-event.ts';
+import { z } from 'zod';
+import type { ApiClient } from '../api-client.ts';
+import { followSession } from '../follow/event-stream.ts';
+import { waitingApprovals } from '../follow/approvals.ts';
+import { finishSession, sendMessage } from '../follow/messages.ts';
+import { openSession } from '../open-session.ts';
+import type { ConversationStore, StoredConversation } from './conversation-store.ts';
+import { askInEditor } from './permissions.ts';
+import { reviewInEditor } from './review.ts';
+import { createUpdateWriter } from './updates.ts';
+
+export interface ConversationDeps {
+  readonly client: ApiClient;
+  readonly store: ConversationStore;
+  /** What every session is opened with: project, model, runtime, where it runs. */
+  readonly order: () => Promise<Omit<CreateSession, 'repository' | 'instruction' | 'surface'>>;
+  /** Aborted when the editor has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** One conversation of an editor; behind it, one session of the fleet after the other. */
+export interface Conversation {
+  /** Opens a session with the first words and continues it with later ones; resolves when the agent has answered. */
+  prompt(editor: AgentContext, text: string): Promise<StopReason>;
+  /** Ends what the agent does at the moment. */
+  cancel(): Promise<void>;
+  /** Shows everything that has happened again. */
+  replay(editor: AgentContext): Promise<void>;
+  /** The editor has closed the conversation: the session completes with its diff. */
+  close(): Promise<void>;
+}
+
+/** How long the fleet may be away before the editor is told. */
+const patienceMs = 5 * 60_000;
+
+/** What a person may say instead of a message. */
+export const finishCommand = '/finish';
+
+export function createConversation(
+  deps: ConversationDeps,
+  id: string,
+  stored: StoredConversation,
+): Conversation {
+  const { client } = deps;
+  let sessionId = stored.fleetSessionId;
+  let position = 0;
+  let cancelled = false;
+  let turn: AbortController | null = null;
+  const writer = createUpdateWriter();
+
+  const show = (editor: AgentContext, update: SessionUpdate): Promise<void> =>
+    editor.notify(methods.client.session.update, { sessionId: id, update });
+  const say = (editor: AgentContext, text: string): Promise<void> =>
+    show(editor, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+
+  async function open(text: string): Promise<string> {
+    const { session } = await openSession(
+      client,
+      {
+        ...(await deps.order()),
+        repositoryFolder: stored.folder,
+        instruction: text,
+        surface: 'ide',
+        interactive: true,
+        followUps: true,
+      },
+      deps.signal,
+    );
+    sessionId = session.id;
+    position = 0;
+    await deps.store.write(id, { folder: stored.folder, fleetSessionId: session.id });
+    return session.id;
+  }
+
+  /** Says it to the present session, or opens a new one where that has ended. */
+  async function speak(editor: AgentContext, text: string): Promise<string> {
+    if (sessionId === null) return open(text);
+    try {
+      await sendMessage(client, sessionId, text);
+      return sessionId;
+    } catch (error) {
+      if (!isCodedError(error, 'session_ended') && !isCodedError(error, 'conflict')) throw error;
+      await say(editor, 'The former session has ended; this begins a new one on the folder as it is.\n\n');
+      return open(text);
+    }
+  }
+
+  async function follow(editor: AgentContext, followed: string): Promise<StopReason> {
+    turn = new AbortController();
+    const questions = createQuestions(deps, editor, id, stored.folder, followed);
+    try {
+      const events = followSession(client, {
+        sessionId: followed,
+        after: position,
+        signal: AbortSignal.any([deps.signal, turn.signal]),
+        patienceMs,
+      });
+      for await (const event of events) {
+        position = event.position;
+        for (const update of writer.updates(event.event, false)) await show(editor, update);
+        questions.hear(event.event);
+        const paused = pauseOf(event.event);
+        if (paused !== null) return cancelled ? 'cancelled' : paused;
+      }
+      return await ended(editor, followed);
+    } finally {
+      await questions.settle();
+      turn = null;
+    }
+  }
+
+  async function ended(editor: AgentContext, followed: string): Promise<StopReason> {
+    const session = await client.json(`/v1/sessions/${followed}`, sessionViewSchema);
+    if (session.reason !== 'finished' && session.message !== null)
+      await say(editor, `\n\n${session.state} (${session.reason ?? ''}): ${session.message}\n`);
+    if (offersFiles(session))
+      await say(editor, `\n\n${await reviewInEditor(client, editor, id, stored.folder, session)}\n`);
+    return cancelled ? 'cancelled' : stopReasonOf(session);
+  }
+
+  return {
+    prompt: async (editor, text) => {
+      cancelled = false;
+      if (text === finishCommand) {
+        if (sessionId === null) return 'end_turn';
+        await finishSession(client, sessionId);
+        return follow(editor, sessionId);
+      }
+      return follow(editor, await speak(editor, text));
+    },
+    cancel: async () => {
+      cancelled = true;
+      if (sessionId === null || turn === null) return;
+      await client.json(`/v1/sessions/${sessionId}/stop`, z.unknown(), { method: 'POST', body: {} });
+    },
+    replay: async (editor) => {
+      if (sessionId === null) return;
+      const { instruction } = await client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
+      await show(editor, {
+        sessionUpdate: 'user_message_chunk',
+        content: { type: 'text', text: instruction },
+      });
+      for await (const event of readLog(client, sessionId)) {
+        position = event.position;
+        for (const update of writer.updates(event.event, true)) await show(editor, update);
+      }
+    },
+    close: async () => {
+      if (sessionId === null) return;
+      await finishSession(client, sessionId).catch((error: unknown) => {
+        if (!isCodedError(error, 'session_ended') && !isCodedError(error, 'conflict')) throw error;
+      });
+    },
+  };
+}
+
+/** The questions that wait in the editor while the session goes on being followed. */
+function createQuestions(
+  deps: ConversationDeps,
+  editor: AgentContext,
+  id: string,
+  folder: string,
+  sessionId: string,
+) {
+  const asked = new Map<string, AbortController>();
+  const asking: Promise<void>[] = [];
+
+  async function ask(approvalId: string, withdrawn: AbortSignal): Promise<void> {
+    const waiting = await waitingApprovals(deps.client, sessionId);
+    const approval = waiting.find((candidate) => candidate.id === approvalId);
+    // While the stream was catching up it may have been answered elsewhere.
+    if (approval === undefined) return;
+    await askInEditor(deps.client, editor, id, folder, approval, withdrawn);
+  }
+
+  return {
+    hear: (event: SessionEvent): void => {
+      if (event.type !== 'approval') return;
+      if (event.state !== 'waiting') {
+        asked.get(event.approvalId)?.abort();
+        return;
+      }
+      if (asked.has(event.approvalId)) return;
+      const withdrawn = new AbortController();
+      asked.set(event.approvalId, withdrawn);
+      asking.push(ask(event.approvalId, withdrawn.signal));
+    },
+    settle: async (): Promise<void> => {
+      for (const question of asked.values()) question.abort();
+      await Promise.all(asking);
+    },
+  };
+}
+
+/** Where a session waits for its person's next message, and why. */
+function pauseOf(event: SessionEvent): StopReason | null {
+  if (event.type === 'message' && event.state === 'awaited') return 'end_turn';
+  if (event.type === 'extension' && event.state === 'waiting') return 'max_turn_requests';
+  return null;
+}
+
+function offersFiles(
+  session: SessionView,
+): session is SessionView & { readonly diff: NonNullable<SessionView['diff']> } {
+  return session.diff !== null && session.diff.state === 'offered' && session.diff.files.length > 0;
+}
+
+function stopReasonOf(session: SessionView): StopReason {
+  const reason = session.reason ?? '';
+  if (reason === 'finished') return 'end_turn';
+  if (reason === 'stopped') return 'cancelled';
+  return reason.includes('budget') ? 'max_turn_requests' : 'refusal';
+}
+
+const logPageSchema = z.object({ events: z.array(positionedEventSchema), nextAfter: z.number().nullable() });
+
+async function* readLog(client: ApiClient, sessionId: string): AsyncGenerator<PositionedEvent> {
+  let after: number | null = 0;
+  while (after !== null) {
+    const page: z.infer<typeof logPageSchema> = await client.json(
+      `/v1/sessions/${sessionId}/log?after=${after}`,
+      logPageSchema,
+    );
+    yield* page.events;
+    after = page.nextAfter;
+  }
+}
