@@ -10,10 +10,12 @@ export interface SessionSummary {
   readonly diff: { readonly files: number; readonly insertions: number; readonly deletions: number };
   readonly usage: SessionView['usage'];
   readonly totalCostUsd: string;
+  readonly reportedUsage: SessionView['reportedUsage'];
   readonly toolCalls: readonly {
     readonly tool: string;
     readonly state: string;
     readonly decidedBy: string | null;
+    readonly reported: boolean;
   }[];
   readonly audit: { readonly entries: number; readonly verified: boolean };
   readonly timingsMs: Readonly<Record<string, number>>;
@@ -41,7 +43,13 @@ export function summarise(
     },
     usage: session.usage,
     totalCostUsd: session.totalCostUsd,
-    toolCalls: toolCalls.map(({ tool, state, decidedBy }) => ({ tool, state, decidedBy })),
+    reportedUsage: session.reportedUsage,
+    toolCalls: toolCalls.map(({ tool, state, decidedBy, reported }) => ({
+      tool,
+      state,
+      decidedBy,
+      reported,
+    })),
     audit,
     timingsMs: { ...session.timingsMs, ...timingsMs },
     sandbox: session.sandbox,

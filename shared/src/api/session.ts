@@ -45,6 +45,14 @@ export const usageTotalsSchema = z.object({
   cacheWriteTokens: z.int(),
 });
 
+/** What a program in the sandbox counted itself, beside what the gateway metered. */
+export const reportedUsageSchema = usageTotalsSchema.extend({
+  /** By the program's own price list. */
+  costUsd: z.string().nullable(),
+  /** Metered minus reported, bucket by bucket: what the program did not see or did not say. */
+  difference: usageTotalsSchema,
+});
+
 /** One session as the API shows it. */
 export const sessionViewSchema = z.object({
   id: z.string(),
@@ -75,6 +83,7 @@ export const sessionViewSchema = z.object({
   usage: usageTotalsSchema,
   totalCostUsd: z.string(),
   priced: z.boolean(),
+  reportedUsage: reportedUsageSchema.nullable(),
   diff: diffSummarySchema
     .extend({ state: z.enum(['offered', 'accepted', 'rejected', 'discarded']) })
     .nullable(),
@@ -98,6 +107,8 @@ export const toolCallViewSchema = z.object({
   decidedBy: z.enum(deciders).nullable(),
   exitCode: z.int().nullable(),
   durationMs: z.number().nullable(),
+  /** A program in the sandbox made it with a tool of its own: what it did is its word. */
+  reported: z.boolean(),
 });
 export type ToolCallView = z.infer<typeof toolCallViewSchema>;
 

@@ -62,6 +62,8 @@ export const errorCatalogue = {
   request_refused_by_gateway: { status: 400, title: 'The gateway does not pass this request on' },
   budget_exhausted: { status: 402, title: 'The budget is used up' },
   awaiting_extension: { status: 503, title: 'The budget is used up and its person is asked' },
+  // runtimes
+  runtime_failed: { status: 500, title: 'The agent’s program failed' },
   price_book_invalid: { status: 400, title: 'The price book is not valid' },
   // storage, set-up
   storage_failed: { status: 503, title: 'The object store failed' },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cliToolModes } from '../protocol/session-order.ts';
 import { gatewayRulesSchema } from '../model/gateway-rules.ts';
 import { defaultFlaggedPaths } from './flagged-paths.ts';
 import {
@@ -46,6 +47,8 @@ const writtenPolicySchema = z.strictObject({
     .min(1)
     .max(30 * 86_400)
     .default(86_400),
+  /** Of runtimes that are programs in the sandbox. `hosted`: their own tools are off and they get ours. */
+  cli: z.strictObject({ tools: z.enum(cliToolModes) }).optional(),
   fourEyes: z.array(fourEyesRuleSchema).max(200).optional(),
   /** Another spelling of `budgets.maxActions` and its like, for settings files; not both. */
   'execution.sessionMaxActions': budgetsSchema.shape.maxActions.removeDefault().optional(),

@@ -18,6 +18,8 @@ export const permitRequestSchema = z.object({
   /** sha256 of the canonical JSON of `arguments`; the dispatcher computes its own and refuses another. */
   argumentsDigest: sha256Schema,
   waitMs: z.int().min(0).max(30_000),
+  /** The call is a program's own in the sandbox: what it says that it will do is a claim, and recorded as one. */
+  reported: z.boolean().optional(),
 });
 export type PermitRequest = z.infer<typeof permitRequestSchema>;
 

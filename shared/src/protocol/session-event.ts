@@ -8,6 +8,7 @@ import { extendableCauses, extensionStates } from '../api/extension.ts';
 import { deciders } from './permit.ts';
 
 const text = z.string().max(256 * 1024);
+const tokens = z.int().min(0).max(1_000_000_000_000);
 
 /** What a tool call has become. Arguments and results are content: they live in the session log, never in the audit log. */
 const toolCallEvent = z.object({
@@ -19,6 +20,8 @@ const toolCallEvent = z.object({
   /** One line for a person: the command, the path. Present from `generated` on. */
   title: z.string().max(4096).optional(),
   decidedBy: z.enum(deciders).optional(),
+  /** A program in the sandbox ran it by itself and reported it; see `PermitRequest.reported`. */
+  reported: z.literal(true).optional(),
   /** From `done`, `errored`, `canceled` on. */
   exitCode: z.int().nullable().optional(),
   durationMs: z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
@@ -49,6 +52,18 @@ export const serverEventSchema = z.discriminatedUnion('type', [
   toolCallEvent,
   z.object({ type: z.literal('output'), callId: z.string(), stream: z.enum(['stdout', 'stderr']), text }),
   z.object({ type: z.literal('notice'), text: z.string().max(4096) }),
+  /** What a program in the sandbox counted in this attempt so far: a claim, beside what the gateway meters. */
+  z.object({
+    type: z.literal('reported_usage'),
+    inputTokens: tokens,
+    outputTokens: tokens,
+    cacheReadTokens: tokens,
+    cacheWriteTokens: tokens,
+    costUsd: z
+      .string()
+      .regex(/^\d{1,12}(\.\d{1,12})?$/)
+      .nullable(),
+  }),
 ]);
 export type ServerEvent = z.infer<typeof serverEventSchema>;
 

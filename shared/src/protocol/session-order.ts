@@ -8,8 +8,11 @@ export const surfaces = ['terminal', 'ide', 'api', 'trigger'] as const;
 export type Surface = (typeof surfaces)[number];
 
 /** Who drives the loop. */
-export const runtimes = ['native'] as const;
+export const runtimes = ['native', 'claude-code'] as const;
 export type RuntimeName = (typeof runtimes)[number];
+
+/** Whose tools a program in the sandbox uses. */
+export const cliToolModes = ['own', 'hosted'] as const;
 
 /**
  * What the dispatcher hands an agent server with `PUT /sessions/:id`. Answers: 202 taken (also when repeated for the
@@ -30,6 +33,11 @@ export const sessionOrderSchema = z.object({
   repository: orderedRepositorySchema,
   /** Built-in tools that the policy does not disable. */
   tools: z.array(z.enum(toolNames)),
+  /**
+   * Of a runtime that is a program in the sandbox: `own`, it uses the tools that it brings and only reports what it
+   * does; `hosted`, those are off and it gets ours. Absent: `own`.
+   */
+  cliTools: z.enum(cliToolModes).optional(),
   continueAfterToolRejection: z.boolean(),
   commandMaxSeconds: z.int().min(1),
   commandMaxOutputBytes: z.int().min(1),

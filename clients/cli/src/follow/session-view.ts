@@ -44,6 +44,7 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
     if (call.title !== undefined) titles.set(call.callId, makeVisibleLine(call.title));
     const facts = [
       call.decidedBy === undefined ? '' : `decided by ${call.decidedBy}`,
+      call.reported === true ? 'reported' : '',
       call.exitCode === undefined || call.exitCode === null ? '' : `exit ${call.exitCode}`,
       call.durationMs === undefined ? '' : `${Math.round(call.durationMs)} ms`,
       call.droppedBytes === undefined || call.droppedBytes === 0 ? '' : `${call.droppedBytes} bytes dropped`,
@@ -99,6 +100,12 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
       case 'message':
         if (event.state === 'sent') return line(`${paint.cyan('>')} ${makeVisible(event.text ?? '')}`);
         return event.state === 'awaited' ? line(paint.dim('  it has answered and waits for you')) : undefined;
+      case 'reported_usage':
+        return line(
+          paint.dim(
+            `  the agent's own count: ${event.inputTokens + event.cacheReadTokens + event.cacheWriteTokens} tokens in, ${event.outputTokens} out`,
+          ),
+        );
       case 'usage':
         return line(
           paint.dim(

@@ -11,7 +11,7 @@ import { uploadAnswerSchema } from '@lemniscate/shared/protocol/session-result.t
 import type { Dispatcher, JournalBatch } from '../application/ports/dispatcher.ts';
 import { serviceUris } from '../domain/peer-role.ts';
 import { createJsonCaller } from './json-caller.ts';
-import { createModelCaller } from './model-caller.ts';
+import { createModelCaller, createModelRelay } from './model-caller.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
 /** Deadlines of whole exchanges, in milliseconds. A permit may be held back by the dispatcher for its `waitMs`. */
@@ -46,6 +46,7 @@ export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatche
   const path = (held: Held, rest: string) =>
     `/internal/sessions/${encodeURIComponent(held.sessionId)}/attempts/${held.attempt}/${rest}`;
 
+  const relayModel = createModelRelay(agent, origin);
   return {
     heartbeat: async (status, signal) =>
       heartbeatAnswerSchema.parse(
@@ -72,7 +73,8 @@ export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatche
       const rest = `uploads/${encodeURIComponent(uploadId)}/complete`;
       await call(path(held, rest), {}, deadlines.result, signal);
     },
-    askModel: createModelCaller(agent, origin),
+    askModel: createModelCaller(relayModel),
+    relayModel,
     warm: async () => {
       // Any answer will do: what counts is the handshake.
       const greet = async () => {

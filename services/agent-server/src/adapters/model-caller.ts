@@ -4,8 +4,6 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Dispatcher } from '../application/ports/dispatcher.ts';
 import { asUnreachable } from './json-caller.ts';
 
-const path = '/model/anthropic/v1/messages';
-
 /**
  * A model may read a long transcript for minutes before its first byte, and then sends at least a ping every few
  * seconds; a stream that is silent for longer than this is dead.
@@ -14,19 +12,14 @@ const headersTimeout = 5 * 60_000;
 const bodyTimeout = 2 * 60_000;
 
 /** The model relay: bytes are handed on as they come, and not read faster than the caller takes them. */
-export function createModelCaller(agent: UndiciDispatcher, origin: string): Dispatcher['askModel'] {
-  return async (relayToken, body, signal) => {
+export function createModelRelay(agent: UndiciDispatcher, origin: string): Dispatcher['relayModel'] {
+  return async (relayToken, { path, headers, body }, signal) => {
     const answer = await agent
       .request({
         origin,
-        path,
+        path: `/model${path}`,
         method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'text/event-stream',
-          'anthropic-version': '2023-06-01',
-          'x-api-key': relayToken,
-        },
+        headers: { ...headers, 'content-type': 'application/json', 'x-api-key': relayToken },
         body,
         signal,
         headersTimeout,
@@ -34,7 +27,7 @@ export function createModelCaller(agent: UndiciDispatcher, origin: string): Disp
       })
       .catch((error: unknown) => {
         signal.throwIfAborted();
-        throw asFault(origin, error);
+        throw asFault(origin, path, error);
       });
     return {
       status: answer.statusCode,
@@ -43,6 +36,15 @@ export function createModelCaller(agent: UndiciDispatcher, origin: string): Disp
       body: relay(answer.body, origin, signal),
     };
   };
+}
+
+const messages = '/anthropic/v1/messages';
+const messagesHeaders = { accept: 'text/event-stream', 'anthropic-version': '2023-06-01' };
+
+/** The native loop's own way to the relay. */
+export function createModelCaller(relayModel: Dispatcher['relayModel']): Dispatcher['askModel'] {
+  return (relayToken, body, signal) =>
+    relayModel(relayToken, { path: messages, headers: messagesHeaders, body: Buffer.from(body) }, signal);
 }
 
 async function* relay(
@@ -65,7 +67,7 @@ async function* relay(
   }
 }
 
-function asFault(origin: string, error: unknown): CodedError {
+function asFault(origin: string, path: string, error: unknown): CodedError {
   if (error instanceof errors.HeadersTimeoutError) {
     return new CodedError(
       'provider_timeout',

@@ -19,8 +19,9 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { toProblem } from '@lemniscate/shared/errors/problem.ts';
 import type { IssuedCertificate } from './certificates.ts';
 import { startPresignedStore } from './presigned-store.ts';
-import { streamOf } from './scripted-model.ts';
-import type { ModelRequest, ScriptedTurn } from './scripted-model.ts';
+import { answerScripted } from '@lemniscate/shared/testing/upstream/answer.ts';
+import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
+import type { ModelRequest } from './scripted-model.ts';
 
 /** A dispatcher for tests of the agent server: real HTTPS and certificates, answers by script, everything recorded. */
 export interface ScriptedDispatcher {
@@ -100,7 +101,7 @@ export async function startScriptedDispatcher(
     const path = request.url ?? '';
     if (path === '/healthz') return json(response, 200, { status: 'ok' });
     if (path === '/internal/servers/heartbeat') return json(response, 200, beat(JSON.parse(text)));
-    if (path === '/model/anthropic/v1/messages') return model(response, JSON.parse(text) as ModelRequest);
+    if (path.startsWith('/model/')) return model(response, path, JSON.parse(text) as ModelRequest);
     const match = /^\/internal\/sessions\/([^/]+)\/attempts\/(\d+)\/([\w/]+)$/.exec(path);
     if (match === null) throw new CodedError('not_found', `The scripted dispatcher has no ${path}.`);
     const [, sessionId = '', attempt = '', what = ''] = match;
@@ -157,21 +158,9 @@ export async function startScriptedDispatcher(
     return { acknowledgedSeq: before + fresh.length, commands: [] };
   }
 
-  async function model(response: ServerResponse, request: ModelRequest): Promise<void> {
+  async function model(response: ServerResponse, path: string, request: ModelRequest): Promise<void> {
     self.modelRequests.push(request);
-    const turn = self.onModel(request);
-    if (turn.refuse !== undefined) {
-      for (const [name, value] of Object.entries(turn.refuse.headers ?? {})) response.setHeader(name, value);
-      return json(response, turn.refuse.status, turn.refuse.body);
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const event of streamOf(turn)) {
-      if (response.destroyed) return;
-      await new Promise((resolve) => response.write(event, resolve));
-      if (turn.pauseMs !== undefined) await delay(turn.pauseMs);
-    }
-    if (turn.cutAfter === undefined) response.end();
-    else response.destroy();
+    await answerScripted(response, path, request, self.onModel(request));
   }
 
   const self: ScriptedDispatcher = {

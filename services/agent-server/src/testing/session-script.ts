@@ -1,7 +1,7 @@
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import type { Bench } from './agent-server-bench.ts';
-import type { ScriptedTurn } from './scripted-model.ts';
+import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
 
 /** Plays turns in order, whichever session asks; asking for more is the script's end in an error. */
 export function play(bench: Bench, turns: readonly ScriptedTurn[]): void {

@@ -15,6 +15,14 @@ export interface JournalBatch {
   readonly lines: readonly Uint8Array[];
 }
 
+/** A program's request to a model API, with those of its headers that may pass. */
+export interface RelayedRequest {
+  /** Below `/model`, such as `/openai/v1/responses`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
 /** The head of a model answer, and its bytes as they arrive. */
 export interface ModelAnswer {
   readonly status: number;
@@ -40,6 +48,8 @@ export interface Dispatcher {
   completeUpload(held: Held, uploadId: string, signal: AbortSignal): Promise<void>;
   /** `POST /model/anthropic/v1/messages`; a status outside 2xx is an answer too, not an error. */
   askModel(relayToken: string, body: string, signal: AbortSignal): Promise<ModelAnswer>;
+  /** One exchange of a program that speaks a model's API by itself, at any endpoint of the gateway. */
+  relayModel(relayToken: string, request: RelayedRequest, signal: AbortSignal): Promise<ModelAnswer>;
   /** Opens connections before they are needed, so that a session does not wait for handshakes. */
   warm(): Promise<void>;
   close(): Promise<void>;

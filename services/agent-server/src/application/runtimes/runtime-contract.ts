@@ -18,14 +18,20 @@ import {
 const write = { id: 'write', tool: 'write_file', input: { path: 'made', content: 'by the agent\n' } };
 const hang = { id: 'hang', tool: 'run_command', input: { command: 'echo begun; sleep 600' } };
 
+/** A runtime, and for one that is a program in the sandbox whose tools it uses. */
+export interface RuntimeVariant {
+  readonly runtime: RuntimeName;
+  readonly cliTools?: 'own' | 'hosted';
+}
+
 /** What every runtime has to do, driven through a whole agent server with a model by script. */
-export function runtimeContract(name: RuntimeName): void {
+export function runtimeContract(variant: RuntimeVariant): void {
   const start = async (t: TestContext) => {
     const bench = await startBench(t);
-    return { bench, order: bench.order({ runtime: name }) };
+    return { bench, order: bench.order(variant) };
   };
 
-  suite(`runtime ${name}`, () => {
+  suite(`runtime ${Object.values(variant).join(', ')}`, () => {
     test('works in the copy, asks for a permit before each call, and ends with its words', async (t) => {
       const { bench, order } = await start(t);
       play(bench, [{ blocks: [write] }, { blocks: [{ text: 'I made it.' }] }]);
@@ -55,7 +61,7 @@ export function runtimeContract(name: RuntimeName): void {
       const { bench, order } = await start(t);
       play(bench, [{ blocks: [hang, write] }]);
       await bench.put(order);
-      await eventOf(bench, order.sessionId, 'output');
+      await eventOf(bench, order.sessionId, 'tool_call', ({ state }) => state === 'calling');
       const began = performance.now();
       await bench.command({ sessionId: order.sessionId, attempt: 1, kind: 'stop', reason: 'time_budget' });
       assert.equal((await resultOf(bench, order.sessionId)).reason, 'time_budget');

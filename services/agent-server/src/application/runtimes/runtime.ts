@@ -16,7 +16,7 @@ export interface RuntimeContext {
   readonly sink: EventSink;
   readonly permits: PermitDesk;
   readonly lease: Lease;
-  readonly dispatcher: Pick<Dispatcher, 'askModel'>;
+  readonly dispatcher: Pick<Dispatcher, 'askModel' | 'relayModel'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Aborted by a stop, a stale attempt, a lost sandbox. The runtime then settles within seconds. */

@@ -64,16 +64,40 @@ async function decideAndRun(
   input: JsonObject,
   signal: AbortSignal,
 ): Promise<ToolCallOutcome> {
+  const permitted = await takePermit(deps, call, { name, input, reported: false }, signal);
+  if (permitted !== null) return permitted;
   // The registry's key and the schema's name are the same, which the compiler cannot see through the union.
   const tool = tools[name] as Tool<ToolName>;
   const typed = input as Parameters<typeof tool.title>[0];
-  call.become('generated', { title: makeVisibleLine(tool.title(typed)) });
+  return finished(deps, call, signal, (context) => tool.run(typed, context));
+}
+
+/** What a permit is asked for. */
+export interface PermittedCall {
+  readonly name: ToolName;
+  readonly input: JsonObject;
+  /** A program in the sandbox says that it will do this, and does it itself: its word is all that there is. */
+  readonly reported: boolean;
+}
+
+/**
+ * Takes a call whose arguments are whole from `generating` through its decision to `calling`. Null: it may run now.
+ */
+export async function takePermit(
+  deps: Pick<ToolCallDeps, 'sink' | 'permits' | 'lease'>,
+  call: ToolCall,
+  { name, input, reported }: PermittedCall,
+  signal: AbortSignal,
+): Promise<ToolCallOutcome | null> {
+  const tool = tools[name] as Tool<ToolName>;
+  call.become('generated', { title: makeVisibleLine(tool.title(input)) });
   const proposal = {
     callId: call.callId,
     turn: call.turn,
     tool: name,
     arguments: input,
     argumentsDigest: argumentsDigest(input),
+    ...(reported ? { reported } : {}),
   };
   let waited = false;
   const decision = await deps.permits.ask(proposal, signal, () => {
@@ -84,7 +108,7 @@ async function decideAndRun(
   if (decision.verdict !== 'go') return withoutPermit(call, decision);
   await deps.lease.hold(signal);
   call.become('calling', { decidedBy: decision.decidedBy });
-  return finished(deps, call, signal, (context) => tool.run(typed, context));
+  return null;
 }
 
 async function finished(
@@ -109,7 +133,7 @@ async function finished(
 }
 
 /** A sandbox can survive a bound that one of its commands broke; the session still ends there, cleanly and on record. */
-async function brokenBound(sandbox: Sandbox): Promise<ToolCallOutcome | null> {
+export async function brokenBound(sandbox: Sandbox): Promise<ToolCallOutcome | null> {
   const { memoryKills, processRefusals } = await sandbox.counters();
   if ((memoryKills ?? 0) > 0) {
     return {

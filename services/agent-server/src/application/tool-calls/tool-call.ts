@@ -22,7 +22,13 @@ export interface ToolCall {
 /** Begins in `generating`. */
 export function createToolCall(
   emit: (event: ToolCallEvent) => void,
-  identity: { readonly callId: string; readonly turn: number; readonly tool: string },
+  identity: {
+    readonly callId: string;
+    readonly turn: number;
+    readonly tool: string;
+    /** The call is a program's own in the sandbox; see `PermittedCall`. */
+    readonly reported?: true;
+  },
 ): ToolCall {
   let state: ToolCallState = 'generating';
   const tell = (facts: Facts) => emit({ type: 'tool_call', ...identity, state, ...bounded(facts) });

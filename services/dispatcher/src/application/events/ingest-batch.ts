@@ -104,11 +104,11 @@ async function writeBatch(
   const [announced] = await Promise.all([
     appendWithState(deps, tx, attempt, fresh, segmentKeys, running),
     writeToolCalls(tx, claim, facts),
-    tx.query('UPDATE attempts SET acknowledged_seq = $3 WHERE session_id = $1 AND attempt = $2', [
-      claim.sessionId,
-      claim.attempt,
-      last.seq,
-    ]),
+    tx.query(
+      `UPDATE attempts SET acknowledged_seq = $3, reported_usage = coalesce($4, reported_usage)
+       WHERE session_id = $1 AND attempt = $2`,
+      [claim.sessionId, claim.attempt, last.seq, reportedUsage(fresh)],
+    ),
     entries.length === 0 ? undefined : deps.audit.append(tx, sessionChain(claim.sessionId), entries),
   ]);
   return { answer: answerOf(claim, attempt, last.seq), announced };
@@ -128,6 +128,12 @@ function freshEvents(
       { session: claim.sessionId, attempt: claim.attempt, expectedSeq: expected },
     );
   return batch.filter(({ seq }) => seq >= expected);
+}
+
+/** The program's last word on its tokens; it counts from the attempt's start. */
+function reportedUsage(events: readonly NumberedEvent[]): string | null {
+  const last = events.findLast(({ event }) => event.type === 'reported_usage')?.event;
+  return last === undefined ? null : JSON.stringify(last);
 }
 
 function isRunning(numbered: NumberedEvent): numbered is NumberedEvent & { event: RunningEvent } {

@@ -71,11 +71,12 @@ export async function writeToolCalls(
 ): Promise<void> {
   if (facts.length === 0) return;
   await tx.query(
-    `INSERT INTO tool_calls (session_id, attempt, call_id, turn, tool, state, exit_code, duration_ms, ended_at)
+    `INSERT INTO tool_calls (session_id, attempt, call_id, turn, tool, state, exit_code, duration_ms, ended_at,
+       reported)
      SELECT $1, $2, f."callId", f.turn, f.tool, f.state, f."exitCode", f."durationMs",
-       CASE WHEN f.ended THEN now() END
+       CASE WHEN f.ended THEN now() END, f.reported
      FROM jsonb_to_recordset($3::jsonb) AS f ("callId" text, turn integer, tool text, state text,
-       "exitCode" integer, "durationMs" double precision, ended boolean)
+       "exitCode" integer, "durationMs" double precision, ended boolean, reported boolean)
      ON CONFLICT (session_id, attempt, call_id) DO UPDATE SET state = excluded.state,
        exit_code = coalesce(excluded.exit_code, tool_calls.exit_code),
        duration_ms = coalesce(excluded.duration_ms, tool_calls.duration_ms),
@@ -92,6 +93,7 @@ export async function writeToolCalls(
           exitCode: fittingInteger(event.exitCode),
           durationMs: event.durationMs ?? null,
           ended,
+          reported: event.reported === true,
         })),
       ),
     ],
@@ -122,6 +124,7 @@ function executionEntry(claim: AttemptClaim, { event, state, permitted }: CallFa
       tool: event.tool,
       state,
       permitted,
+      ...(event.reported === true ? { reported: true } : {}),
       exitCode: event.exitCode ?? null,
       durationMs: event.durationMs === undefined ? null : Math.round(event.durationMs),
       outputBytes: event.outputBytes ?? null,

@@ -14,6 +14,7 @@ interface ToolCallRow extends Record<string, unknown> {
   readonly decided_by: ToolCallView['decidedBy'];
   readonly exit_code: number | null;
   readonly duration_ms: number | null;
+  readonly reported: boolean;
 }
 
 /**
@@ -22,7 +23,7 @@ interface ToolCallRow extends Record<string, unknown> {
  */
 export async function listToolCalls(database: Transaction, sessionId: string): Promise<ToolCallView[]> {
   const rows = await database.query<ToolCallRow>(
-    `SELECT call_id, attempt, turn, tool, state, decided_by, exit_code, duration_ms FROM tool_calls
+    `SELECT call_id, attempt, turn, tool, state, decided_by, exit_code, duration_ms, reported FROM tool_calls
      WHERE session_id = $1 ORDER BY attempt, turn, proposed_at, call_id LIMIT ${maxListed}`,
     [sessionId],
   );
@@ -39,5 +40,6 @@ export async function listToolCalls(database: Transaction, sessionId: string): P
     decidedBy: row.decided_by,
     exitCode: row.exit_code,
     durationMs: row.duration_ms,
+    reported: row.reported,
   }));
 }

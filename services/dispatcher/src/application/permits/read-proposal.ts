@@ -20,6 +20,8 @@ export interface Proposal {
   /** What the call is about where the tool names it. */
   readonly path: string | null;
   readonly waitMs: number;
+  /** The caller is a program in the sandbox that acts by itself: what it says that it will do is a claim. */
+  readonly reported: boolean;
 }
 
 /** Longest body of a proposal: an edit may carry two texts of 4 MiB, escaped. Bytes. */
@@ -53,6 +55,7 @@ export function readProposal(body: unknown): Proposal {
   const path = request.arguments['path'];
   return {
     ...request,
+    reported: request.reported === true,
     title: titleOf(request),
     path: typeof path === 'string' ? path : null,
   };

@@ -140,10 +140,10 @@ async function writeCall(
   const decidedBy = answer === null ? null : answer.verdict === 'stop' ? 'automation' : answer.decidedBy;
   await tx.query(
     `INSERT INTO tool_calls (session_id, attempt, call_id, turn, tool, state, arguments_digest, verdict, decided_by, answer,
-       path)
-     VALUES ($1, $2, $3, $4, $5, 'generated', $6, $7, $8, $9, $10)
+       path, reported)
+     VALUES ($1, $2, $3, $4, $5, 'generated', $6, $7, $8, $9, $10, $11)
      ON CONFLICT (session_id, attempt, call_id) DO UPDATE SET arguments_digest = excluded.arguments_digest,
-       path = excluded.path, verdict = excluded.verdict, decided_by = excluded.decided_by, answer = excluded.answer,
+       path = excluded.path, reported = excluded.reported, verdict = excluded.verdict, decided_by = excluded.decided_by, answer = excluded.answer,
        state = CASE tool_calls.state WHEN 'generating' THEN 'generated' ELSE tool_calls.state END`,
     [
       claim.sessionId,
@@ -156,6 +156,7 @@ async function writeCall(
       decidedBy,
       answer === null ? null : JSON.stringify(harmless(answer)),
       proposal.path === null ? null : harmlessText(proposal.path),
+      proposal.reported,
     ],
   );
 }
@@ -172,6 +173,7 @@ function proposedEntry({ isNew, claim, proposal }: PermitContext): AuditDraft[] 
         tool: proposal.tool,
         argumentsDigest: proposal.argumentsDigest,
         ...(proposal.path === null ? {} : { path: proposal.path }),
+        ...(proposal.reported ? { reported: true } : {}),
       },
     },
   ];
@@ -196,6 +198,8 @@ function decidedEntry(
       verdict: evaluation?.verdict ?? null,
       decidedBy,
       reasons,
+      // The decision stands; that the program in the sandbox keeps to it is its word.
+      ...(proposal.reported ? { reported: true } : {}),
       ...(approval === null ? {} : { approval: approval.id }),
     },
   };

@@ -57,6 +57,7 @@ export function sessionOrder(
     systemPrompt: systemPrompt({ interactive: session.interactive, canRun: tools.includes('run_command') }),
     repository,
     tools,
+    cliTools: policy.cli?.tools ?? 'own',
     continueAfterToolRejection: policy.continueAfterToolRejection,
     commandMaxSeconds: policy.commandMaxSeconds,
     commandMaxOutputBytes: policy.commandMaxOutputBytes,

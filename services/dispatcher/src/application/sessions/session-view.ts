@@ -4,6 +4,8 @@ import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { compareUsage, reportedUsageSql } from './reported-usage.ts';
+import type { ReportedRow } from './reported-usage.ts';
 import type { SessionRow } from './session-row.ts';
 
 interface ViewRow extends SessionRow {
@@ -22,6 +24,7 @@ interface ViewRow extends SessionRow {
   readonly diff_summary: DiffSummary | null;
   readonly diff_state: 'offered' | 'accepted' | 'rejected' | 'discarded' | null;
   readonly queue_position: number | null;
+  readonly reported: ReportedRow | null;
 }
 
 /** Which sessions a view is made of; `$n` placeholders belong to the caller. */
@@ -42,7 +45,8 @@ export async function selectSessionViews(tx: Transaction, selection: ViewSelecti
          SELECT count(*) FROM sessions other
          WHERE other.state = 'pending' AND other.pinned_server IS NOT DISTINCT FROM s.pinned_server
            AND (other.queued_at, other.id) <= (s.queued_at, s.id)
-       ) END AS queue_position
+       ) END AS queue_position,
+       ${reportedUsageSql} AS reported
      FROM (SELECT * FROM sessions WHERE ${selection.where} ORDER BY id DESC LIMIT ${selection.limit}) s
      LEFT JOIN diffs d ON d.session_id = s.id
      CROSS JOIN LATERAL (
@@ -61,6 +65,12 @@ export async function selectSessionViews(tx: Transaction, selection: ViewSelecti
 }
 
 function toView(row: ViewRow): SessionView {
+  const usage = {
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    cacheReadTokens: row.cache_read_tokens,
+    cacheWriteTokens: row.cache_write_tokens,
+  };
   return {
     id: row.id,
     version: row.version,
@@ -86,14 +96,10 @@ function toView(row: ViewRow): SessionView {
     endedAt: row.ended_at,
     timingsMs: { ...row.timings_ms, ...measuredTimings(row) },
     sandbox: { driver: row.driver },
-    usage: {
-      inputTokens: row.input_tokens,
-      outputTokens: row.output_tokens,
-      cacheReadTokens: row.cache_read_tokens,
-      cacheWriteTokens: row.cache_write_tokens,
-    },
+    usage,
     totalCostUsd: row.cost_usd,
     priced: row.priced,
+    reportedUsage: compareUsage(usage, row.reported),
     diff:
       row.diff_summary === null || row.diff_state === null
         ? null

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
-import { streamOf } from '../../../testing/scripted-model.ts';
+import { streamOf } from '@lemniscate/shared/testing/upstream/anthropic-answer.ts';
 import { createLease } from '../../lease.ts';
 import type { ModelAnswer } from '../../ports/dispatcher.ts';
 import { askModel } from './model-exchange.ts';

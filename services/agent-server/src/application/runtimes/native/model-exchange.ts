@@ -27,7 +27,10 @@ export interface ExchangeListener {
  * @throws CodedError `budget_exhausted`, `attempt_stale`, `request_refused_by_gateway`, `provider_failed`
  */
 export async function askModel(
-  context: Pick<RuntimeContext, 'dispatcher' | 'order' | 'lease' | 'clock' | 'log' | 'signal'>,
+  context: { readonly dispatcher: Pick<RuntimeContext['dispatcher'], 'askModel'> } & Pick<
+    RuntimeContext,
+    'order' | 'lease' | 'clock' | 'log' | 'signal'
+  >,
   body: string,
   listener: ExchangeListener,
 ): Promise<ModelMessage> {
@@ -92,11 +95,12 @@ async function refusal(context: Pick<RuntimeContext, 'order'>, answer: ModelAnsw
 }
 
 /** The provider's error shape has no field for our reason, so the gateway says it in the sentence. */
-function budgetIn(text: string): string | null {
+export function budgetIn(text: string): string | null {
   return endReasons.find((reason) => reason.includes('budget') && text.includes(reason)) ?? null;
 }
 
-async function readBounded(answer: ModelAnswer): Promise<string> {
+/** The head of an answer that is an error. */
+export async function readBounded(answer: ModelAnswer): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of answer.body) {
@@ -107,7 +111,8 @@ async function readBounded(answer: ModelAnswer): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-function sentence(text: string): string | null {
+/** What an error's body says to a person; null where it says nothing that can be read. */
+export function sentence(text: string): string | null {
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { streamOf } from '../../../testing/scripted-model.ts';
-import type { ScriptedTurn } from '../../../testing/scripted-model.ts';
+import { streamOf } from '@lemniscate/shared/testing/upstream/anthropic-answer.ts';
+import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
 import type { DraftChange } from './message-draft.ts';
 import { readMessage } from './read-message.ts';
 

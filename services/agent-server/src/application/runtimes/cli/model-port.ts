@@ -1,0 +1,177 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { createBackoff, sleep } from '../../backoff.ts';
+import type { ModelAnswer } from '../../ports/dispatcher.ts';
+import { readBounded } from '../native/model-exchange.ts';
+import type { RuntimeContext } from '../runtime.ts';
+
+/** The port of the sandbox' loopback at which a command-line agent finds its model, and our tools where it gets them. */
+const port = 7400;
+
+/** Where a program in the sandbox speaks to. */
+export const loopbackUrl = `http://127.0.0.1:${port}`;
+
+/** Longest request: the gateway's own bound. Bytes. */
+const maxBodyBytes = 32 * 1024 * 1024;
+
+/** Paths of the vendors' APIs, and what they are below the gateway. */
+const endpoints: Readonly<Record<string, string>> = {
+  '/v1/messages': '/anthropic/v1/messages',
+  '/v1/messages/count_tokens': '/anthropic/v1/messages/count_tokens',
+  '/v1/responses': '/openai/v1/responses',
+};
+
+/** Headers of the program that the gateway may see; its key is a placeholder and stays here. */
+const passedOn = ['accept', 'anthropic-version', 'anthropic-beta'] as const;
+
+/** An exchange that was refused. */
+export interface RefusedExchange {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The model port of one session. */
+export interface ModelPort {
+  /** What the last exchange was refused with; null when it was answered. What a program says of it is only its word. */
+  lastRefusal(): RefusedExchange | null;
+  /** Exchanges under way. */
+  open(): number;
+  /** Clears what was refused, before a program is told to go on. */
+  forgive(): void;
+}
+
+/** Answers what is not a model's, such as our tools; false: it is not its either. */
+export type OtherHandler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+
+type PortContext = Pick<RuntimeContext, 'sandbox' | 'order' | 'dispatcher' | 'lease' | 'log' | 'closing'>;
+
+/**
+ * Opens the port until the session closes. Everything in the sandbox can speak to it: what comes goes through the
+ * gateway's checks, is metered and paid by this session, and reaches nothing else.
+ * @throws CodedError `sandbox_lost`
+ */
+export async function openModelPort(context: PortContext, other?: OtherHandler): Promise<ModelPort> {
+  let refused: RefusedExchange | null = null;
+  let open = 0;
+  const server = createServer({ requestTimeout: 0 }, (request, response) => {
+    open += 1;
+    answer(request, response)
+      .catch((error: unknown) => {
+        if (!context.closing.aborted)
+          context.log.warn(
+            { sessionId: context.order.sessionId, error: String(error) },
+            'an exchange was cut',
+          );
+        response.destroy();
+      })
+      .finally(() => {
+        open -= 1;
+      });
+  });
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.method === 'HEAD') return void response.writeHead(200).end();
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    const endpoint = request.method === 'POST' ? endpoints[path] : undefined;
+    if (endpoint === undefined) {
+      if ((await other?.(request, response)) === true) return;
+      return refuse(response, 404, 'There is nothing here but the model that the session uses.');
+    }
+    const body = await readBody(request);
+    if (body === null) return refuse(response, 413, `A request has at most ${maxBodyBytes} bytes.`);
+    const gone = new AbortController();
+    response.on('close', () => gone.abort());
+    const signal = AbortSignal.any([gone.signal, context.closing]);
+    const given = await relay(context, { path: endpoint, headers: headersOf(request), body }, signal);
+    refused = given.refused;
+    await passOn(given, response);
+  };
+  await context.sandbox.listen(
+    port,
+    (connection) => void server.emit('connection', connection),
+    context.closing,
+  );
+  return {
+    lastRefusal: () => refused,
+    open: () => open,
+    forgive: () => {
+      refused = null;
+    },
+  };
+}
+
+interface Given {
+  readonly answer: ModelAnswer;
+  readonly refused: RefusedExchange | null;
+}
+
+/**
+ * One exchange. While the dispatcher is away, or holds it until a person extends the budget, the program simply waits:
+ * neither is its model's failure.
+ */
+async function relay(
+  { dispatcher, order, lease, log }: PortContext,
+  request: Parameters<PortContext['dispatcher']['relayModel']>[1],
+  signal: AbortSignal,
+): Promise<Given> {
+  const backoff = createBackoff(300, 10_000);
+  for (;;) {
+    await lease.hold(signal);
+    try {
+      const answer = await dispatcher.relayModel(order.relayToken, request, signal);
+      if (answer.status < 400) return { answer, refused: null };
+      const text = await readBounded(answer);
+      if (!(answer.status === 503 && text.includes('"awaiting_extension"')))
+        return { answer, refused: { status: answer.status, text } };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isCodedError(error, 'service_unreachable')) throw error;
+      log.warn({ sessionId: order.sessionId, error: error.message }, 'the dispatcher is away; asking again');
+    }
+    await sleep(backoff.next(), signal);
+  }
+}
+
+async function passOn({ answer, refused }: Given, response: ServerResponse): Promise<void> {
+  const { status, contentType, retryAfterMs } = answer;
+  response.writeHead(status, {
+    'content-type': contentType === '' ? 'application/json' : contentType,
+    ...(retryAfterMs === null ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }),
+  });
+  if (refused !== null) return void response.end(refused.text);
+  response.flushHeaders();
+  for await (const bytes of answer.body) {
+    if (response.write(bytes)) continue;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    response.once('drain', resolve);
+    response.once('close', resolve);
+    await promise;
+  }
+  response.end();
+}
+
+function headersOf(request: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    passedOn.flatMap((name) => {
+      const value = request.headers[name];
+      return value === undefined ? [] : [[name, String(value)]];
+    }),
+  );
+}
+
+/** Null when it is too long. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request) {
+    bytes += (piece as Buffer).length;
+    if (bytes > maxBodyBytes) return null;
+    pieces.push(piece as Buffer);
+  }
+  return Buffer.concat(pieces);
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
+  response.end(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }));
+}
