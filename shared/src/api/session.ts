@@ -85,7 +85,11 @@ export const sessionViewSchema = z.object({
   priced: z.boolean(),
   reportedUsage: reportedUsageSchema.nullable(),
   diff: diffSummarySchema
-    .extend({ state: z.enum(['offered', 'accepted', 'rejected', 'discarded']) })
+    .extend({
+      state: z.enum(['offered', 'accepted', 'rejected', 'discarded']),
+      /** Paths of the accepted files; null: all, or not decided. */
+      acceptedFiles: z.array(z.string()).nullable(),
+    })
     .nullable(),
   queue: z.object({ position: z.int() }).nullable(),
 });
@@ -147,4 +151,16 @@ export type DecideApproval = z.input<typeof decideApprovalSchema>;
 export const acceptDiffSchema = z.strictObject({
   sha256: z.string(),
   flaggedFiles: z.array(z.string()).default([]),
+  /** Paths of the files that are accepted; the others are rejected with it. Absent: the whole diff. */
+  files: z.array(z.string()).min(1).max(100_000).optional(),
 });
+
+/** What became of a diff after a person's word. Where several have to accept it, it may still be offered. */
+export const decidedDiffSchema = z.object({
+  state: z.enum(['offered', 'accepted', 'rejected']),
+  acceptedFiles: z.array(z.string()).nullable(),
+  /** How many different people have to accept it, and who has. */
+  people: z.int(),
+  acceptedBy: z.array(z.string()),
+});
+export type DecidedDiff = z.infer<typeof decidedDiffSchema>;

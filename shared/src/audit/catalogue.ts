@@ -43,6 +43,7 @@ const bodies = {
   'session.ended': body({ state: z.enum(sessionStates), reason: name }),
   'sandbox.destroyed': body({}),
   'diff.offered': body({}),
+  'diff.voted': body({ sha256: sha256Schema }),
   'diff.decided': body({ decision: name }),
   'policy.changed': body({ policyDigest: sha256Schema }),
   'server.joined': body({}),

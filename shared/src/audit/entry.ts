@@ -35,6 +35,7 @@ export const auditEntryTypes = [
   'session.ended', // state, reason
   'sandbox.destroyed',
   'diff.offered', // digest, counts, files
+  'diff.voted', // one of several people accepted it
   'diff.decided', // decision, subject, digest, the session's closing digest
   'policy.changed', // project, digest before and after
   'server.joined',

@@ -64,6 +64,7 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'session.ended': map('applicationLifecycle', 4, 2, 'Session ended'),
   'sandbox.destroyed': map('applicationLifecycle', 2, 1, 'Sandbox destroyed'),
   'diff.offered': map('fileActivity', 99, 2, 'Diff offered'),
+  'diff.voted': map('fileActivity', 99, 3, 'Diff accepted by one of several'),
   'diff.decided': map('fileActivity', 99, 4, 'Diff decided'),
   'policy.changed': map('apiActivity', 3, 6, 'Policy changed'),
   'server.joined': map('applicationLifecycle', 1, 4, 'Agent server joined'),

@@ -1,10 +1,14 @@
 import type { z } from 'zod';
+import { isProviderBeta, isProviderBlock, isProviderField, isProviderTool } from './provider-tools.ts';
+import type { ProviderTool } from './provider-tools.ts';
 
 /** What a policy lets through beyond the list, by name. The policy's author answers for where that leads. */
 export interface GatewayExceptions {
   readonly fields?: readonly string[] | undefined;
   readonly toolTypes?: readonly string[] | undefined;
   readonly betas?: readonly string[] | undefined;
+  /** Families of provider-run tools, with all that belongs to them. */
+  readonly providerTools?: readonly ProviderTool[] | undefined;
 }
 
 export type RequestCheck =
@@ -41,7 +45,11 @@ export function checkBetas(
 ): RequestCheck {
   const betas = (value ?? '').split(',').map((name) => name.trim());
   const foreign = betas.find(
-    (name) => name !== '' && !harmless.has(name) && exceptions.betas?.includes(name) !== true,
+    (name) =>
+      name !== '' &&
+      !harmless.has(name) &&
+      exceptions.betas?.includes(name) !== true &&
+      !isProviderBeta(name, exceptions.providerTools),
   );
   if (foreign === undefined) return { ok: true };
   return { ok: false, field: header, reason: `the beta ${foreign} is not on the list of this gateway` };
@@ -49,15 +57,35 @@ export function checkBetas(
 
 function withoutExceptions(body: unknown, exceptions: GatewayExceptions): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const kept = Object.entries(body).filter(([name]) => exceptions.fields?.includes(name) !== true);
+  const { providerTools } = exceptions;
+  const kept = Object.entries(body).filter(
+    ([name]) => exceptions.fields?.includes(name) !== true && !isProviderField(name, providerTools),
+  );
+  const isExceptedTool = (type: string): boolean =>
+    exceptions.toolTypes?.includes(type) === true || isProviderTool(type, providerTools);
+  const isExceptedBlock = (type: string): boolean => isProviderBlock(type, providerTools);
   return Object.fromEntries(
     kept.map(([name, value]: [string, unknown]) => {
-      if (name !== 'tools' || !Array.isArray(value)) return [name, value];
-      const isExcepted = (tool: { readonly type?: unknown } | null): boolean =>
-        typeof tool?.type === 'string' && exceptions.toolTypes?.includes(tool.type) === true;
-      return [name, value.filter((tool: { readonly type?: unknown } | null) => !isExcepted(tool))];
+      if (name === 'tools') return [name, without(value, isExceptedTool)];
+      if (name === 'input') return [name, without(value, isExceptedBlock)];
+      if (name !== 'messages' || !Array.isArray(value) || providerTools === undefined) return [name, value];
+      return [name, value.map((message: unknown) => withoutBlocks(message, isExceptedBlock))];
     }),
   );
+}
+
+function withoutBlocks(message: unknown, isExcepted: (type: string) => boolean): unknown {
+  if (typeof message !== 'object' || message === null || !('content' in message)) return message;
+  return { ...message, content: without(message.content, isExcepted) };
+}
+
+/** A list without the members of excepted types; what is no list stays as it is. */
+function without(list: unknown, isExcepted: (type: string) => boolean): unknown {
+  if (!Array.isArray(list)) return list;
+  return list.filter((member: { readonly type?: unknown } | null) => {
+    const type = member?.type;
+    return typeof type !== 'string' || !isExcepted(type);
+  });
 }
 
 function explain(issue: z.core.$ZodIssue, field: string): string {

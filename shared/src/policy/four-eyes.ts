@@ -12,6 +12,15 @@ export function requiredPeople(policy: Policy, call: ProposedCall): number {
     .reduce((people, rule) => Math.max(people, rule.people), 1);
 }
 
+/** How many different people have to accept a diff that changes these files. */
+export function requiredReviewers(policy: Policy, paths: readonly string[]): number {
+  return (policy.fourEyes ?? [])
+    .filter(
+      ({ diffs }) => diffs !== undefined && paths.some((path) => flaggedPattern(diffs, path) !== undefined),
+    )
+    .reduce((people, rule) => Math.max(people, rule.people), 1);
+}
+
 function fits(rule: FourEyesRule, { tool, arguments: args }: ProposedCall): boolean {
   const { command, path } = args;
   if (rule.tools.includes(tool)) return true;

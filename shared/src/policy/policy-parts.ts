@@ -9,13 +9,13 @@ export const verdictSchema = z
   .enum([...verdicts, ...aliases])
   .transform((value): Verdict => verdictAliases[value as VerdictAlias] ?? (value as Verdict));
 
-/** Name of a built-in tool, or `server/tool` of an MCP server; a tool that is absent is asked about. */
+/** Name of a built-in tool, `server/tool` or `server/*` of an MCP server; a tool that is absent is asked about. */
 export const toolsSchema = z.record(
   z
     .string()
     .min(1)
     .max(200)
-    .regex(/^[A-Za-z0-9_./:-]+$/, 'must be a tool name'),
+    .regex(/^[A-Za-z0-9_./:-]+(?<=\/)\*$|^[A-Za-z0-9_./:-]+$/, 'must be a tool name, or "server/*"'),
   verdictSchema,
 );
 
@@ -47,18 +47,26 @@ export const budgetsSchema = z.strictObject({
   maxCommands: z.int().min(1).max(1_000_000).optional(),
 });
 
-/** Calls that more than one person has to approve. A rule fits a call by tool, by command or by path. */
+/**
+ * What more than one person has to approve. A rule fits a call by tool, by command or by path, and a diff by the files
+ * that are accepted.
+ */
 export const fourEyesRuleSchema = z
   .strictObject({
     tools: z.array(z.string().min(1).max(200)).max(200).default([]),
     commands: z.array(commandPrefixSchema).max(500).default([]),
     paths: z.array(pathPatternSchema).max(500).default([]),
+    /** Files of a diff; `**` is every diff. */
+    diffs: z.array(pathPatternSchema).max(500).optional(),
     /** How many different people. */
     people: z.int().min(2).max(5).default(2),
   })
-  .refine((rule) => rule.tools.length + rule.commands.length + rule.paths.length > 0, {
-    message: 'must name tools, commands or paths; a rule without any fits nothing',
-  });
+  .refine(
+    (rule) => rule.tools.length + rule.commands.length + rule.paths.length + (rule.diffs ?? []).length > 0,
+    {
+      message: 'must name tools, commands, paths or diffs; a rule without any fits nothing',
+    },
+  );
 export type FourEyesRule = z.output<typeof fourEyesRuleSchema>;
 
 /** The settings' names of the three bounds; the same as the members of `budgets`. */

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { cliToolModes } from '../protocol/session-order.ts';
 import { gatewayRulesSchema } from '../model/gateway-rules.ts';
+import { providerTools } from '../model/provider-tools.ts';
+import { egressRuleSchema } from './egress.ts';
 import { defaultFlaggedPaths } from './flagged-paths.ts';
 import {
   budgetsSchema,
@@ -37,6 +39,14 @@ const writtenPolicySchema = z.strictObject({
   /** Absent: every model and runtime that the fleet offers. */
   models: z.array(nameSchema).min(1).max(500).optional(),
   runtimes: z.array(nameSchema).min(1).max(50).optional(),
+  /** Hosts that sandboxes may reach; absent: none. A session with egress is not run again by itself when it is lost. */
+  egress: z.array(egressRuleSchema).max(200).optional(),
+  /** Families of tools that run at the model's provider; absent: none. */
+  providerTools: z.array(z.enum(providerTools)).max(20).optional(),
+  /** MCP servers whose tools may be used; absent: every one that the session's agent has. */
+  mcpServers: z.array(nameSchema).max(200).optional(),
+  /** Name of the sandbox profile; absent: the fleet's default one. */
+  sandboxProfile: nameSchema.optional(),
   /** What the model gateway lets this project do beyond its lists. */
   gateway: gatewayRulesSchema.optional(),
   /** Whether a person's rejection lets the loop go on with a message to the model. */
@@ -88,7 +98,14 @@ export function defaultPolicy(): Policy {
   return policySchema.parse({});
 }
 
-/** The base value of a tool, before its arguments are looked at. */
+/**
+ * The base value of a tool, before its arguments are looked at. A tool of an MCP server is called `server/tool`; where
+ * it has no value of its own, `server/*` counts.
+ */
 export function toolVerdict(policy: Policy, tool: string): Verdict {
-  return Object.hasOwn(policy.tools, tool) ? (policy.tools[tool] ?? defaultVerdict) : defaultVerdict;
+  const server = /^([^/]+)\/./.exec(tool)?.[1];
+  if (server !== undefined && policy.mcpServers?.includes(server) === false) return 'disabled';
+  const given = (name: string): Verdict | undefined =>
+    Object.hasOwn(policy.tools, name) ? policy.tools[name] : undefined;
+  return given(tool) ?? (server === undefined ? undefined : given(`${server}/*`)) ?? defaultVerdict;
 }

@@ -124,6 +124,11 @@ export const dispatcherEventSchema = z.discriminatedUnion('type', [
     files: z.int(),
     insertions: z.int(),
     deletions: z.int(),
+    /** Where it was accepted in part: how many of the files. */
+    acceptedFiles: z.int().optional(),
+    /** Where several people have to accept it: how many, and how many have. */
+    people: z.int().optional(),
+    approvals: z.int().optional(),
   }),
   /** Positions that can no longer be shown; never silence. */
   z.object({ type: z.literal('gap'), from: z.int(), to: z.int(), reason: z.string() }),

@@ -19,6 +19,10 @@ export const diffFileSchema = z.object({
   change: z.enum(['added', 'modified', 'deleted', 'renamed', 'copied', 'type_changed']),
   insertions: z.int().min(0).nullable(),
   deletions: z.int().min(0).nullable(),
+  /** Git's modes where they differ, as in `100644` and `100755`; `120000` is a link, `000000` no file. */
+  modes: z
+    .object({ before: z.string().regex(/^[0-7]{6}$/), after: z.string().regex(/^[0-7]{6}$/) })
+    .optional(),
   flags: z.array(z.enum(fileFlags)),
 });
 export type DiffFile = z.infer<typeof diffFileSchema>;

@@ -155,7 +155,7 @@ async function report(
     showPatch(stdout, Buffer.from(await readPatch(client, session.id)).toString('utf8'), io.colour);
     showDiffFiles(stdout, session.diff.files, io.colour);
     stdout.write(
-      `\nApply it to your working tree: npx lemniscate apply ${session.id} --repo ${quoteForShell(folder)}\nOr refuse it: npx lemniscate reject ${session.id}\n`,
+      `\nApply it to your working tree: npx lemniscate apply ${session.id} --repo ${quoteForShell(folder)}\nOr some files of it: add --file PATH or --except PATH. Or refuse it: npx lemniscate reject ${session.id}\n`,
     );
   } else stdout.write('No file was changed.\n');
   const { usage } = session;

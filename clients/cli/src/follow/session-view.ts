@@ -116,7 +116,7 @@ export function createSessionView(out: Writable, colour: boolean): SessionView {
         return line(`${paint.yellow('!')} ${makeVisible(event.text)}`);
       case 'diff':
         return line(
-          `${paint.magenta('◆')} diff ${event.state}: ${countFiles(event.files)}, +${event.insertions} −${event.deletions}`,
+          `${paint.magenta('◆')} diff ${event.state}: ${event.acceptedFiles === undefined ? '' : `${event.acceptedFiles} of `}${countFiles(event.files)}, +${event.insertions} −${event.deletions}`,
         );
       case 'gap':
         return line(

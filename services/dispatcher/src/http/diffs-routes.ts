@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { acceptDiffSchema } from '@lemniscate/shared/api/session.ts';
+import { acceptDiffSchema, decidedDiffSchema } from '@lemniscate/shared/api/session.ts';
 import { diffSummarySchema } from '@lemniscate/shared/repository/diff.ts';
 import { decideDiff } from '../application/review/decide-diff.ts';
 import type { ReviewDeps } from '../application/review/decide-diff.ts';
@@ -15,11 +15,10 @@ const jsonPatchBytes = 16 * 1024 * 1024;
 
 const diffSchema = diffSummarySchema.extend({
   state: z.enum(['offered', 'accepted', 'rejected', 'discarded']),
+  acceptedFiles: z.array(z.string()).nullable(),
   /** Null when the patch is too large for JSON. */
   patchBase64: z.string().nullable(),
 });
-
-const decidedSchema = z.object({ state: z.enum(['accepted', 'rejected']) });
 
 /** Public listener: the one way out of a session. */
 export function registerDiffRoutes(app: App, deps: PatchDeps & ReviewDeps): void {
@@ -36,26 +35,25 @@ export function registerDiffRoutes(app: App, deps: PatchDeps & ReviewDeps): void
         return reply.send(Readable.from(opened.patch));
       }
       const patch = await readWhole(opened, jsonPatchBytes);
-      const { summary, state } = opened.diff;
-      return { ...summary, state, patchBase64: patch?.toString('base64') ?? null };
+      const { summary, state, accepted_files: acceptedFiles } = opened.diff;
+      return {
+        ...summary,
+        state,
+        acceptedFiles: acceptedFiles === null ? null : [...acceptedFiles],
+        patchBase64: patch?.toString('base64') ?? null,
+      };
     },
   );
 
   app.post(
     '/v1/sessions/:id/diff/accept',
-    { schema: { params: sessionParams, body: acceptDiffSchema, response: { 200: decidedSchema } } },
-    async (request) => {
-      await decideDiff(deps, personOf(request), request.params.id, { kind: 'accept', ...request.body });
-      return { state: 'accepted' as const };
-    },
+    { schema: { params: sessionParams, body: acceptDiffSchema, response: { 200: decidedDiffSchema } } },
+    (request) => decideDiff(deps, personOf(request), request.params.id, { kind: 'accept', ...request.body }),
   );
 
   app.post(
     '/v1/sessions/:id/diff/reject',
-    { schema: { params: sessionParams, response: { 200: decidedSchema } } },
-    async (request) => {
-      await decideDiff(deps, personOf(request), request.params.id, { kind: 'reject' });
-      return { state: 'rejected' as const };
-    },
+    { schema: { params: sessionParams, response: { 200: decidedDiffSchema } } },
+    (request) => decideDiff(deps, personOf(request), request.params.id, { kind: 'reject' }),
   );
 }

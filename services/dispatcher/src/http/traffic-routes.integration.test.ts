@@ -176,7 +176,7 @@ test('a diff as JSON and as a patch, accepted by name', async () => {
   const accept = { sha256: diff.sha256, flaggedFiles: ['Makefile'] };
   const unnamed = await asPerson('POST', `${path}/accept`, { sha256: diff.sha256 });
   assert.equal(unnamed.body['code'], 'request_invalid');
-  assert.deepEqual((await asPerson('POST', `${path}/accept`, accept)).body, { state: 'accepted' });
+  assert.equal((await asPerson('POST', `${path}/accept`, accept)).body['state'], 'accepted');
   assert.equal((await asPerson('POST', `${path}/reject`)).body['code'], 'diff_decided');
 });
 

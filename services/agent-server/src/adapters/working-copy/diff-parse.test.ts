@@ -27,10 +27,31 @@ test('raw and number records of every change are joined by path', () => {
   );
   assert.deepEqual(parseDiffSummary(output), [
     { path: 'src/é.js', change: 'modified', insertions: 1, deletions: 2, flags: [] },
-    { path: '-x', change: 'added', insertions: null, deletions: null, flags: [] },
-    { path: 'line\nbreak', change: 'deleted', insertions: 0, deletions: 7, flags: [] },
+    {
+      path: '-x',
+      change: 'added',
+      modes: { before: '000000', after: '100644' },
+      insertions: null,
+      deletions: null,
+      flags: [],
+    },
+    {
+      path: 'line\nbreak',
+      change: 'deleted',
+      modes: { before: '100644', after: '000000' },
+      insertions: 0,
+      deletions: 7,
+      flags: [],
+    },
     { path: 'new.js', previousPath: 'old.js', change: 'renamed', insertions: 3, deletions: 1, flags: [] },
-    { path: 'link', change: 'type_changed', insertions: 1, deletions: 1, flags: [] },
+    {
+      path: 'link',
+      change: 'type_changed',
+      modes: { before: '100644', after: '120000' },
+      insertions: 1,
+      deletions: 1,
+      flags: [],
+    },
   ]);
 });
 

@@ -16,6 +16,12 @@ interface Counts {
 
 const count = (text: string): number | null => (text === '-' ? null : Number(text));
 
+/** A file that becomes a program or a link shows it in its modes alone. */
+function modesOf(head: string): Pick<DiffFile, 'modes'> {
+  const [, before, after] = /^:([0-7]{6}) ([0-7]{6}) /.exec(head) ?? [];
+  return before === undefined || after === undefined || before === after ? {} : { modes: { before, after } };
+}
+
 /**
  * Reads `git diff --raw --numstat -z`: raw records begin with a colon, number records follow. Flags stay empty: the
  * dispatcher derives them from the paths, since a server's word on what needs care is a claim.
@@ -23,7 +29,7 @@ const count = (text: string): number | null => (text === '-' ? null : Number(tex
  */
 export function parseDiffSummary(output: Buffer): DiffFile[] {
   const fields = output.toString('utf8').split('\0');
-  const files: { path: string; previousPath?: string; change: DiffFile['change'] }[] = [];
+  const files: Pick<DiffFile, 'path' | 'previousPath' | 'change' | 'modes'>[] = [];
   const counts = new Map<string, Counts>();
   let index = 0;
   const next = (): string => {
@@ -40,9 +46,10 @@ export function parseDiffSummary(output: Buffer): DiffFile[] {
       if (change === undefined)
         throw new Error(`git named a change that we do not know: ${JSON.stringify(head)}`);
       const path = next();
+      const modes = modesOf(head);
       if (change === 'renamed' || change === 'copied')
-        files.push({ path: next(), previousPath: path, change });
-      else files.push({ path, change });
+        files.push({ path: next(), previousPath: path, change, ...modes });
+      else files.push({ path, change, ...modes });
       continue;
     }
     const match = /^(\d+|-)\t(\d+|-)\t([\s\S]*)$/.exec(head);

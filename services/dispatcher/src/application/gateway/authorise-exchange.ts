@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { GatewayRules } from '@lemniscate/shared/model/gateway-rules.ts';
+import type { ProviderTool } from '@lemniscate/shared/model/provider-tools.ts';
 import { staleAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { Transaction } from '../ports/transaction.ts';
@@ -12,6 +13,8 @@ export interface AuthorisedCaller {
   readonly model: string;
   /** What the session's policy, frozen at its start, says to the gateway. */
   readonly rules: GatewayRules;
+  /** Families of provider-run tools that the policy names. */
+  readonly providerTools: readonly ProviderTool[];
 }
 
 /** The models that the token is good for: the session's own and the small ones that its policy names. */
@@ -26,6 +29,7 @@ interface TokenRow extends Record<string, unknown> {
   readonly live: boolean;
   readonly model: string;
   readonly rules: GatewayRules | null;
+  readonly provider_tools: readonly ProviderTool[] | null;
 }
 
 /**
@@ -41,6 +45,7 @@ export async function authoriseExchange(
   const hash = createHash('sha256').update(token).digest();
   const rows = await database.query<TokenRow>(
     `SELECT a.session_id, a.attempt, a.relay_token_hash, s.model, s.policy -> 'gateway' AS rules,
+       s.policy -> 'providerTools' AS provider_tools,
        a.state = 'live' AND s.attempt = a.attempt AND s.state IN ('starting', 'running') AS live
      FROM attempts a JOIN sessions s ON s.id = a.session_id
      WHERE a.relay_token_hash = $1 AND a.server_id = $2`,
@@ -51,7 +56,7 @@ export async function authoriseExchange(
     throw new CodedError('unauthenticated', 'The relay token is not one of an attempt on this server.');
   const claim = { sessionId: row.session_id, attempt: row.attempt, serverId };
   if (!row.live) throw staleAttempt(claim);
-  return { claim, model: row.model, rules: row.rules ?? {} };
+  return { claim, model: row.model, rules: row.rules ?? {}, providerTools: row.provider_tools ?? [] };
 }
 
 function isEqual(storedHex: string, hash: Buffer): boolean {

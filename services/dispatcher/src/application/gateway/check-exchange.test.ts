@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkExchange } from './check-exchange.ts';
 
-const caller = { claim: { sessionId: 's', attempt: 1, serverId: 'a' }, model: 'm', rules: {} };
+const caller = {
+  claim: { sessionId: 's', attempt: 1, serverId: 'a' },
+  model: 'm',
+  rules: {},
+  providerTools: [],
+};
 
 test('a request that would overflow the stack of whoever writes it out is refused before a provider is asked', () => {
   const levels = 50_000;

@@ -39,7 +39,10 @@ export function checkExchange(
   const body = parseBody(bytes);
   if (isDeeperThan(body, maxDepth))
     throw new CodedError('request_invalid', `The request is nested in more than ${maxDepth} levels.`);
-  const checked = rules.check(body, textOf(headers['anthropic-beta']), caller.rules.allow ?? {});
+  const checked = rules.check(body, textOf(headers['anthropic-beta']), {
+    ...caller.rules.allow,
+    ...(caller.providerTools.length === 0 ? {} : { providerTools: caller.providerTools }),
+  });
   if (!checked.ok)
     throw new CodedError('request_refused_by_gateway', `${checked.field}: ${checked.reason}`, {
       field: checked.field,

@@ -61,7 +61,7 @@ export function sessionOrder(
     continueAfterToolRejection: policy.continueAfterToolRejection,
     commandMaxSeconds: policy.commandMaxSeconds,
     commandMaxOutputBytes: policy.commandMaxOutputBytes,
-    profile: defaultProfile,
+    profile: policy.sandboxProfile ?? defaultProfile,
     relayToken,
     leaseMs: times.leaseMs,
     startWithinMs: times.startTimeoutMs,

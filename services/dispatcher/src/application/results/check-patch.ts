@@ -34,7 +34,7 @@ export async function checkPatch(
     );
   const summary = {
     ...diff,
-    files: diff.files.map((file) => ({ ...file, flags: fileFlagsOf(file.path, file.previousPath) })),
+    files: diff.files.map((file) => ({ ...file, flags: flagsOf(file) })),
   };
   if (patch.kind === 'inline')
     return { summary, patch: decodeInline(patch.base64, diff), objectSha256: null };
@@ -42,6 +42,15 @@ export async function checkPatch(
   if (upload.state !== 'stored' || upload.sha256 !== diff.sha256 || upload.bytes !== diff.bytes)
     throw mismatch(`upload ${upload.id} is ${upload.state} with digest ${upload.sha256}`, diff);
   return { summary, patch: null, objectSha256: upload.sha256 };
+}
+
+/** Git's mode of a repository inside the repository. */
+const nestedRepository = '160000';
+
+function flagsOf(file: DiffSummary['files'][number]): DiffSummary['files'][number]['flags'] {
+  const flags = fileFlagsOf(file.path, file.previousPath);
+  if (file.modes?.after !== nestedRepository || flags.includes('nested_git')) return flags;
+  return [...flags, 'nested_git'];
 }
 
 function decodeInline(base64: string, diff: DiffSummary): Buffer {

@@ -1,4 +1,6 @@
+import type { DecidedDiff } from '@lemniscate/shared/api/session.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { requiredReviewers } from '@lemniscate/shared/policy/four-eyes.ts';
 import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { Person } from '../identity.ts';
 import { appendToReview } from '../audit/append-about-session.ts';
@@ -17,12 +19,19 @@ export interface ReviewDeps {
 
 /** A person's word on a diff. Accepting names what was seen: the digest, and every file that is flagged. */
 export type DiffDecision =
-  | { readonly kind: 'accept'; readonly sha256: string; readonly flaggedFiles: readonly string[] }
+  | {
+      readonly kind: 'accept';
+      readonly sha256: string;
+      readonly flaggedFiles: readonly string[];
+      /** The accepted files' paths; absent is the whole diff. The others are rejected with it. */
+      readonly files?: readonly string[] | undefined;
+    }
   | { readonly kind: 'reject' };
 
 /**
- * Decides on an offered diff. The session's chain is closed, so the entry stands in the project's review chain and
- * cites the digest with which the session closed.
+ * Decides on an offered diff, whole or by file. The session's chain is closed, so the entry stands in the project's
+ * review chain and cites the digest with which the session closed. Where the policy wants several people, all of them
+ * have to accept the same files, and one no is enough.
  * @throws CodedError `forbidden`, `session_unknown`, `diff_missing`, `diff_decided`, `digest_mismatch`,
  * `request_invalid` (a flagged file was not named)
  */
@@ -31,19 +40,96 @@ export async function decideDiff(
   person: Person,
   sessionId: string,
   decision: DiffDecision,
-): Promise<void> {
+): Promise<DecidedDiff> {
   if (person.kind !== 'human')
     throw new CodedError(
       'forbidden',
       `${person.name} is not a person's interactive login. Only a person can decide on a diff.`,
     );
-  await deps.database.transaction(async (tx) => {
+  const decided = await deps.database.transaction(async (tx): Promise<DecidedDiff> => {
     await lockSession(tx, sessionId);
     const diff = await readDiff(tx, sessionId);
     checkDecision(diff, decision);
-    await writeDecision(deps, tx, person, diff, decision.kind === 'accept' ? 'accepted' : 'rejected');
+    if (decision.kind === 'reject') {
+      await writeDecision(deps, tx, person, diff, {
+        state: 'rejected',
+        files: null,
+        people: 1,
+        acceptedBy: [],
+      });
+      return { state: 'rejected', acceptedFiles: null, people: 1, acceptedBy: [] };
+    }
+    const files = acceptedFiles(diff, decision.files);
+    const people = requiredReviewers(
+      diff.policy,
+      (files ?? allPaths(diff)).concat(previousPaths(diff, files)),
+    );
+    const acceptedBy = await vote(tx, person, diff, files);
+    const state = acceptedBy.length < people ? 'offered' : 'accepted';
+    await writeDecision(deps, tx, person, diff, { state, files, people, acceptedBy });
+    return { state, acceptedFiles: files, people, acceptedBy };
   });
   deps.events.announce(sessionId);
+  return decided;
+}
+
+const allPaths = (diff: DiffRow): string[] => diff.summary.files.map(({ path }) => path);
+
+/** A renamed file counts under both of its names. */
+function previousPaths(diff: DiffRow, files: readonly string[] | null): string[] {
+  const named = files === null ? null : new Set(files);
+  return diff.summary.files.flatMap(({ path, previousPath }) =>
+    previousPath !== undefined && (named?.has(path) ?? true) ? [previousPath] : [],
+  );
+}
+
+/** The accepted paths in the diff's order; null for all of them. @throws CodedError `request_invalid` */
+function acceptedFiles(diff: DiffRow, files: readonly string[] | undefined): string[] | null {
+  if (files === undefined) return null;
+  const known = allPaths(diff);
+  const unknown = files.filter((path) => !known.includes(path)).slice(0, 20);
+  if (unknown.length > 0)
+    throw new CodedError(
+      'request_invalid',
+      `The diff of session ${diff.session_id} does not change ${unknown.join(', ')}. Name files as the diff lists them.`,
+      { unknown },
+    );
+  const wanted = new Set(files);
+  const accepted = known.filter((path) => wanted.has(path));
+  return accepted.length === known.length ? null : accepted;
+}
+
+/**
+ * A person's yes to these files. A later one to other files replaces it.
+ * @returns who has accepted exactly these files
+ * @throws CodedError `diff_decided` for a repeated yes
+ */
+async function vote(
+  tx: Transaction,
+  person: Person,
+  diff: DiffRow,
+  files: readonly string[] | null,
+): Promise<string[]> {
+  const selection = files === null ? null : JSON.stringify(files);
+  const [added] = await tx.query(
+    `INSERT INTO diff_votes AS v (session_id, subject, files) VALUES ($1, $2, $3)
+     ON CONFLICT (session_id, subject) DO UPDATE SET files = excluded.files, voted_at = now()
+       WHERE v.files IS DISTINCT FROM excluded.files
+     RETURNING 1`,
+    [diff.session_id, person.subject, selection],
+  );
+  if (added === undefined)
+    throw new CodedError(
+      'diff_decided',
+      `${person.name} has accepted this diff already; it takes other people too.`,
+      { session: diff.session_id },
+    );
+  const votes = await tx.query<{ subject: string }>(
+    `SELECT subject FROM diff_votes WHERE session_id = $1 AND files IS NOT DISTINCT FROM $2::jsonb
+     ORDER BY voted_at, subject`,
+    [diff.session_id, selection],
+  );
+  return votes.map(({ subject }) => subject);
 }
 
 function checkDecision(diff: DiffRow, decision: DiffDecision): void {
@@ -61,8 +147,9 @@ function checkDecision(diff: DiffRow, decision: DiffDecision): void {
       `The offered diff has digest ${diff.summary.sha256}, not ${decision.sha256}. Show it again and decide on what is shown.`,
     );
   const named = new Set(decision.flaggedFiles);
+  const wanted = decision.files === undefined ? null : new Set(decision.files);
   const unnamed = diff.summary.files
-    .filter((file) => file.flags.length > 0 && !named.has(file.path))
+    .filter((file) => file.flags.length > 0 && (wanted?.has(file.path) ?? true) && !named.has(file.path))
     .map((file) => file.path);
   if (unnamed.length > 0)
     throw new CodedError(
@@ -72,19 +159,30 @@ function checkDecision(diff: DiffRow, decision: DiffDecision): void {
     );
 }
 
+interface Outcome {
+  readonly state: 'offered' | 'accepted' | 'rejected';
+  readonly files: readonly string[] | null;
+  readonly people: number;
+  readonly acceptedBy: readonly string[];
+}
+
 async function writeDecision(
   deps: ReviewDeps,
   tx: Transaction,
   person: Person,
   diff: DiffRow,
-  state: 'accepted' | 'rejected',
+  outcome: Outcome,
 ): Promise<void> {
+  const { state, files, people, acceptedBy } = outcome;
   // The session's lock makes this the only writer; the state is compared all the same.
-  const [row] = await tx.query(
-    `UPDATE diffs SET state = $2, decided_by = $3, decided_at = now() WHERE session_id = $1 AND state = 'offered'
-     RETURNING 1`,
-    [diff.session_id, state, person.subject],
-  );
+  const [row] =
+    state === 'offered'
+      ? [diff]
+      : await tx.query(
+          `UPDATE diffs SET state = $2, decided_by = $3, decided_at = now(), accepted_files = $4
+           WHERE session_id = $1 AND state = 'offered' RETURNING 1`,
+          [diff.session_id, state, person.subject, files === null ? null : JSON.stringify(files)],
+        );
   if (row === undefined)
     throw new CodedError('diff_decided', `The diff of session ${diff.session_id} is decided.`);
   const { summary } = diff;
@@ -94,17 +192,35 @@ async function writeDecision(
     files: summary.files.length,
     insertions: summary.insertions,
     deletions: summary.deletions,
+    ...(files === null ? {} : { acceptedFiles: files.length }),
+    ...(people === 1 ? {} : { people, approvals: acceptedBy.length }),
   };
   await deps.events.append(tx, diff.session_id, diff.attempt, [event]);
   await appendToReview(deps.audit, tx, { id: diff.session_id, project_id: diff.project_id }, [
     {
-      type: 'diff.decided',
+      type: state === 'offered' ? 'diff.voted' : 'diff.decided',
       subject: person.subject,
       body: {
-        decision: state,
+        ...(state === 'offered' ? {} : { decision: state }),
+        decidedBy: 'human',
         sha256: summary.sha256,
-        flaggedFiles: summary.files.filter((file) => file.flags.length > 0).map((file) => file.path),
+        flaggedFiles: flagged(diff, files),
+        ...(files === null ? {} : { acceptedFiles: [...files], rejectedFiles: rejected(diff, files) }),
+        ...(people === 1 ? {} : { people, acceptedBy: [...acceptedBy] }),
       },
     },
   ]);
+}
+
+/** The files under dedicated control that the decision is about. */
+function flagged(diff: DiffRow, files: readonly string[] | null): string[] {
+  const wanted = files === null ? null : new Set(files);
+  return diff.summary.files
+    .filter((file) => file.flags.length > 0 && (wanted?.has(file.path) ?? true))
+    .map(({ path }) => path);
+}
+
+function rejected(diff: DiffRow, files: readonly string[]): string[] {
+  const wanted = new Set(files);
+  return allPaths(diff).filter((path) => !wanted.has(path));
 }

@@ -1,5 +1,6 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { unknownSession } from '../sessions/session-row.ts';
 
@@ -12,6 +13,8 @@ export interface DiffRow extends Record<string, unknown> {
   readonly patch: Buffer | null;
   readonly object_sha256: string | null;
   readonly state: 'offered' | 'accepted' | 'rejected' | 'discarded';
+  readonly accepted_files: readonly string[] | null;
+  readonly policy: Policy;
 }
 
 /**
@@ -21,7 +24,7 @@ export interface DiffRow extends Record<string, unknown> {
 export async function readDiff(tx: Transaction, sessionId: string): Promise<DiffRow> {
   const [row] = await tx.query<DiffRow | (Record<string, unknown> & { state: null; session_state: string })>(
     `SELECT s.id AS session_id, s.project_id, s.attempt, s.state AS session_state, d.summary, d.patch, d.object_sha256,
-       d.state
+       d.state, d.accepted_files, s.policy
      FROM sessions s LEFT JOIN diffs d ON d.session_id = s.id WHERE s.id = $1`,
     [sessionId],
   );

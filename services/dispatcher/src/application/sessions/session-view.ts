@@ -23,6 +23,7 @@ interface ViewRow extends SessionRow {
   readonly priced: boolean;
   readonly diff_summary: DiffSummary | null;
   readonly diff_state: 'offered' | 'accepted' | 'rejected' | 'discarded' | null;
+  readonly diff_accepted_files: string[] | null;
   readonly queue_position: number | null;
   readonly reported: ReportedRow | null;
 }
@@ -40,7 +41,7 @@ export interface ViewSelection {
  */
 export async function selectSessionViews(tx: Transaction, selection: ViewSelection): Promise<SessionView[]> {
   const rows = await tx.query<ViewRow>(
-    `SELECT s.*, u.*, d.summary AS diff_summary, d.state AS diff_state,
+    `SELECT s.*, u.*, d.summary AS diff_summary, d.state AS diff_state, d.accepted_files AS diff_accepted_files,
        CASE WHEN s.state = 'pending' THEN (
          SELECT count(*) FROM sessions other
          WHERE other.state = 'pending' AND other.pinned_server IS NOT DISTINCT FROM s.pinned_server
@@ -103,7 +104,7 @@ function toView(row: ViewRow): SessionView {
     diff:
       row.diff_summary === null || row.diff_state === null
         ? null
-        : { ...row.diff_summary, state: row.diff_state },
+        : { ...row.diff_summary, state: row.diff_state, acceptedFiles: row.diff_accepted_files },
     queue: row.queue_position === null ? null : { position: row.queue_position },
   };
 }
