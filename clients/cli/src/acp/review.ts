@@ -6,7 +6,7 @@ import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
-import { acceptDiff, readPatch } from '../commands/diff-decision.ts';
+import { acceptToApply, readPatch } from '../commands/diff-decision.ts';
 import type { OfferedDiff } from '../commands/diff-decision.ts';
 import { applyPatch } from '../repository/apply.ts';
 import { readChanges } from '../repository/changes.ts';
@@ -101,14 +101,19 @@ async function carryOut(
     };
   try {
     const applied = await applyPatch(folder, patch, diff.baseTree, () =>
-      acceptDiff(client, id, diff, flaggedFiles(diff)),
+      acceptToApply(client, id, diff, flaggedFiles(diff)),
     );
     return {
       done: true,
       words: `Applied to ${applied.files.length} ${applied.files.length === 1 ? 'file' : 'files'}; nothing is committed.`,
     };
   } catch (error) {
-    if (!isCodedError(error, 'diff_conflict') && !isCodedError(error, 'diff_decided')) throw error;
+    if (
+      !isCodedError(error, 'diff_conflict') &&
+      !isCodedError(error, 'diff_decided') &&
+      !isCodedError(error, 'conflict')
+    )
+      throw error;
     return { done: false, words: error.message };
   }
 }

@@ -61,6 +61,16 @@ export async function acceptDiff(
 }
 
 /**
+ * Accepts before something is applied.
+ * @throws CodedError `conflict` where the yes of other people is missing: then nothing may be applied yet
+ */
+export async function acceptToApply(...wanted: Parameters<typeof acceptDiff>): Promise<void> {
+  const decided = await acceptDiff(...wanted);
+  if (decided.state === 'accepted') return;
+  throw new CodedError('conflict', `${sayAccepted(decided, wanted[2].files.length)} Nothing was applied.`);
+}
+
+/**
  * The files that `--file` and `--except` choose; null where neither is given.
  * @throws CodedError `request_invalid` for a path that the diff does not have
  */

@@ -7,7 +7,7 @@ import type { CommandIo } from '../io.ts';
 import { applyPatch } from '../repository/apply.ts';
 import { inspectRepository } from '../repository/inspect.ts';
 import { connectFleet, printJson } from './context.ts';
-import { acceptDiff, chosenFiles, readDiff, readPatch, sayAccepted } from './diff-decision.ts';
+import { acceptDiff, acceptToApply, chosenFiles, readDiff, readPatch, sayAccepted } from './diff-decision.ts';
 import type { OfferedDiff } from './diff-decision.ts';
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];
@@ -107,10 +107,7 @@ export function registerDiff(program: Command, io: CommandIo): void {
       const patch = await readPatch(client, id, files);
       // Accepted only when it is known to apply: an accepted diff cannot be rejected any more.
       const applied = await applyPatch(repository.folder, patch, diff.baseTree, async () => {
-        if (diff.state !== 'offered') return;
-        const decided = await acceptDiff(client, id, diff, options.flagged ?? [], files);
-        if (decided.state !== 'accepted')
-          throw new CodedError('conflict', `${sayAccepted(decided, diff.files.length)} Nothing was applied.`);
+        if (diff.state === 'offered') await acceptToApply(client, id, diff, options.flagged ?? [], files);
       });
       if (options.json === true) return printJson(io, { sessionId: id, files: applied.files });
       for (const path of applied.files) io.stdout.write(`  ${makeVisibleLine(path)}\n`);
