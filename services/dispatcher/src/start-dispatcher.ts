@@ -16,6 +16,7 @@ import { createDatabase } from './adapters/postgres/database.ts';
 import type { PostgresDatabase } from './adapters/postgres/database.ts';
 import { createEventLog } from './adapters/postgres/event-log.ts';
 import { migrate } from './adapters/postgres/migrations.ts';
+import { createPeopleMap } from './adapters/postgres/people-map.ts';
 import { createPlacementQueue } from './adapters/queue/placement-queue.ts';
 import { checkRedis, closeRedis, connectRedis } from './adapters/redis/connection.ts';
 import { createRedisLiveEvents } from './adapters/redis/live-events.ts';
@@ -23,6 +24,7 @@ import { createReservations } from './adapters/redis/reservation.ts';
 import { createObjectStore } from './adapters/s3/object-store.ts';
 import { settingsOfDispatcher } from './adapters/settings.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
+import { withPseudonyms } from './application/audit/known-people.ts';
 import { recordSettings } from './application/audit/record-settings.ts';
 import { createAuthenticator } from './application/access/authenticate.ts';
 import { createLoginFailures } from './application/access/login-failures.ts';
@@ -32,6 +34,7 @@ import { createSegments } from './application/events/segments.ts';
 import { createGates } from './application/gateway/gates.ts';
 import { createOpenExchanges } from './application/gateway/open-exchanges.ts';
 import { settleAttempt } from './application/gateway/reap-exchanges.ts';
+import type { PeopleMap } from './application/ports/people-map.ts';
 import { objectKey } from './application/ports/object-store.ts';
 import { ensureProject } from './application/projects/change-policy.ts';
 import { localProject } from './application/projects/project.ts';
@@ -105,7 +108,8 @@ async function build(
   const database = await openRecord(config, log, parts);
   const delivery = await openDelivery(config, log, signals, parts);
   const { objects, ...contents } = await openContents(config, log, database, parts);
-  const audit = await openAuditLog(database, log);
+  const people = createPeopleMap(clock);
+  const audit = await openAuditLog(database, log, people);
   const self = identity.certificate.uri;
   await database.transaction((tx) => ensureProject({ audit, self }, tx, localProject, policy));
   const events = createEventLog({ clock, live: delivery.live });
@@ -148,7 +152,7 @@ async function build(
     models: models.offer,
     providerOf: models.providerOf,
     probe: servers.probe,
-    auditReader: createAuditReader(database),
+    auditReader: createAuditReader(database, people),
     auditProofs: createAuditProofs(database),
     openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
@@ -173,13 +177,17 @@ async function build(
   const front = await servePublic(
     {
       ...deps,
-      authenticator: withRevocation(
-        createAuthenticator({
+      authenticator: withPseudonyms(
+        withRevocation(
+          createAuthenticator({
+            database,
+            administrators: config.LEMNISCATE_ADMINISTRATORS,
+            local: identity.localLogin,
+            verifyIssued: null,
+          }),
           database,
-          administrators: config.LEMNISCATE_ADMINISTRATORS,
-          local: identity.localLogin,
-          verifyIssued: null,
-        }),
+        ),
+        people,
         database,
       ),
       loginFailures,
@@ -287,11 +295,12 @@ async function openContents(
   return { objects, watch, segments: createSegments({ objects, clock: systemClock, log }) };
 }
 
-async function openAuditLog(database: PostgresDatabase, log: Logger) {
+async function openAuditLog(database: PostgresDatabase, log: Logger, people: PeopleMap) {
   const appended = createAppendSignal(database, (error) =>
     log.debug({ err: error }, 'the exporter was not woken'),
   );
-  return createAuditLog({ clock: systemClock, commitmentKey: await readCommitmentKey(database), appended });
+  const commitmentKey = await readCommitmentKey(database);
+  return createAuditLog({ clock: systemClock, commitmentKey, appended, people });
 }
 
 /** The bounds that a policy has if it does not write them, where the fleet sets others than the usual ones. */

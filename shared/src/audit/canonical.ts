@@ -48,7 +48,8 @@ export function readCanonical(bytes: Uint8Array): { value: JsonValue; canonical:
   }
 }
 
-function normaliseText(text: string): string {
+/** A text as it is hashed and stored: no NUL, no lone surrogate, cut where it is over-long. */
+export function normaliseText(text: string): string {
   const whole = text.toWellFormed().replaceAll('\0', '\ufffd');
   if (whole.length <= longestText) return whole;
   const mark = `…[cut, ${whole.length} in all]`;

@@ -1,3 +1,4 @@
+import { identityOf } from './outgoing-event.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
 import { mappingOf } from './receiver-mapping.ts';
 
@@ -18,7 +19,8 @@ export function toCef(event: OutgoingEvent): string {
   const fields: [string, string | null][] = [
     ['rt', String(Date.parse(event.at))],
     ['externalId', event.id],
-    ['suser', event.subject],
+    ['suid', event.subject],
+    ['suser', identityOf(event)],
     ['dvchost', event.server],
     ['cs1Label', 'digest'],
     ['cs1', event.integrity['digest'] ?? event.integrity['root'] ?? ''],

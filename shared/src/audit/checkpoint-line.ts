@@ -15,8 +15,9 @@ export const checkpointLineSchema = z.object({
 });
 export type CheckpointLine = z.infer<typeof checkpointLineSchema>;
 
-/** The id by which receivers know a checkpoint. */
-export const checkpointId = (number: number): string => `checkpoint:${number}`;
+/** The id by which receivers know a checkpoint; the root (hex) is in it for a number that a restore has used twice. */
+export const checkpointId = (number: number, root: string): string =>
+  `checkpoint:${number}:${root.slice(0, 16)}`;
 
 /** The line, with its line feed. */
 export function toCheckpointLine({ number, size, note, frontier }: SignedCheckpoint): string {

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../json.ts';
+import { identityOf } from './outgoing-event.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
 import { mappingOf, ocsfClassOf } from './receiver-mapping.ts';
 
@@ -41,7 +42,7 @@ export function toOcsf(event: OutgoingEvent): JsonValue {
       product: { name: 'Lemniscate', vendor_name: 'Lemniscate' },
       profiles: ['record_integrity'],
     },
-    actor: { user: { uid: event.subject, name: event.subject } },
+    actor: { user: { uid: event.subject, name: identityOf(event) } },
     ...(event.server === null ? {} : { device: { hostname: event.server, type_id: 1 } }),
     record_integrity: {
       chain_uid: event.integrity['chain'] ?? 'checkpoints',
@@ -55,6 +56,7 @@ export function toOcsf(event: OutgoingEvent): JsonValue {
     unmapped: {
       ...event.body,
       ...(event.attempt === null ? {} : { attempt: event.attempt }),
+      ...(Object.keys(event.people).length === 0 ? {} : { people: event.people }),
       log: event.integrity,
     },
   };

@@ -5,7 +5,7 @@ import { extendChain, unopened } from './chain.ts';
 import { auditEntryTypes } from './entry.ts';
 import type { AuditDraft } from './entry.ts';
 import { toOcsf } from './ocsf.ts';
-import { checkpointEvent, entryEvent } from './outgoing-event.ts';
+import { checkpointEvent, entryEvent, plainRecord } from './outgoing-event.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
 import { eventMappings, mappingOf, ocsfClassOf } from './receiver-mapping.ts';
 
@@ -47,7 +47,7 @@ test('OCSF: class, type, time, who, and the links of the chain', () => {
   );
   assert.deepEqual(ocsf['metadata'], {
     version: '1.9.0',
-    uid: 'session:s:2',
+    uid: `session:s:2:${event.integrity['digest']?.slice(0, 16)}`,
     event_code: 'tool.executed',
     product: { name: 'Lemniscate', vendor_name: 'Lemniscate' },
     profiles: ['record_integrity'],
@@ -63,7 +63,8 @@ test('CEF: separators, backslashes and newlines of hostile text stay inside thei
   const cef = toCef(event);
   assert.ok(!cef.includes('\n'));
   assert.ok(cef.startsWith('CEF:0|Lemniscate|Lemniscate|1|tool.executed|Tool call executed|3|rt='));
-  assert.ok(cef.includes('externalId=session:s:2 suser=spiffe://srv dvchost=one '));
+  const uid = `session:s:2:${event.integrity['digest']?.slice(0, 16)}`;
+  assert.ok(cef.includes(`externalId=${uid} suid=spiffe://srv suser=spiffe://srv dvchost=one `));
   assert.ok(cef.endsWith(String.raw`msg={"call":"c1","note":"a|b\=c\\\\d\\ne","state":"errored"}`), cef);
   const hostile = toCef({ ...event, subject: 'eve cs1=0\nCEF:0|x', type: 'a|b' });
   assert.ok(hostile.includes(String.raw`suser=eve cs1\=0\nCEF:0|x `) && hostile.includes(String.raw`|a\|b|`));
@@ -81,6 +82,18 @@ test('a checkpoint leaves with its note', () => {
     note,
     frontier: [],
   });
-  assert.equal(out.id, 'checkpoint:4');
+  assert.equal(out.id, 'checkpoint:4:0000000000000000');
   assert.equal((toOcsf(out) as { unmapped: { note: string } }).unmapped.note, note);
+});
+
+test('the directory’s identity stands beside the pseudonym where it is known, in every shape', () => {
+  const ann = `person:${'a'.repeat(24)}`;
+  const known: OutgoingEvent = { ...event, subject: ann, people: { [ann]: 'ann@x' } };
+  assert.deepEqual((toOcsf(known) as { actor: unknown }).actor, { user: { uid: ann, name: 'ann@x' } });
+  assert.ok(toCef(known).includes(`suid=${ann} suser=ann@x `));
+  const plain = plainRecord(known) as Record<string, unknown>;
+  assert.deepEqual([plain['subject'], plain['identity']], [ann, 'ann@x']);
+  const erased = { ...known, people: {} };
+  assert.equal((plainRecord(erased) as Record<string, unknown>)['identity'], ann);
+  assert.doesNotMatch(JSON.stringify([toOcsf(erased), toCef(erased)]), /ann@x/);
 });

@@ -9,7 +9,7 @@ import { storedEntrySchema, toStored } from './stored-entry.ts';
  * same index write the same bytes.
  */
 export const sinkLineSchema = storedEntrySchema.extend({
-  /** `chain:seq`, by which a receiver drops what it has already. */
+  /** `chain:seq:digest`, by which a receiver drops what it has already. */
   id: z.string(),
   /** Place in the whole log, from 0 without holes. */
   index: z.int().min(0),
@@ -22,15 +22,33 @@ export type SinkLine = z.infer<typeof sinkLineSchema>;
 export interface IndexedEntry {
   readonly index: number;
   readonly entry: ChainedEntry;
+  /** Who the pseudonyms in it are, where the sink is told; no part of what was hashed. */
+  readonly people?: ReadonlyMap<string, string>;
 }
 
-/** The id by which receivers know an entry. */
-export const dedupId = (chain: string, seq: number): string => `${chain}:${seq}`;
+/**
+ * The id by which receivers know an entry: place and the first 64 bits of the digest. After a restore of the database
+ * the same place is taken by another entry, and a receiver must not drop that as one that it has.
+ * @param digest hex
+ */
+export const dedupId = (chain: string, seq: number, digest: string): string =>
+  `${chain}:${seq}:${digest.slice(0, 16)}`;
 
 /** The line, with its line feed. */
 export function toSinkLine({ index, entry }: IndexedEntry): string {
   const { chain, seq, type, at, prev, digest, body } = toStored(entry);
   const readable = readCanonical(entry.body)?.value ?? null;
-  const line = { index, id: dedupId(chain, seq), chain, seq, type, at, entry: readable, prev, digest, body };
+  const line = {
+    index,
+    id: dedupId(chain, seq, digest),
+    chain,
+    seq,
+    type,
+    at,
+    entry: readable,
+    prev,
+    digest,
+    body,
+  };
   return `${JSON.stringify(line)}\n`;
 }

@@ -23,6 +23,8 @@ export type StoredEntry = z.infer<typeof storedEntrySchema>;
 /** `GET /v1/audit/chains/:chain/entries?after=SEQ&limit`: entries in order. */
 export const entriesPageSchema = z.object({
   entries: z.array(storedEntrySchema),
+  /** Who the pseudonyms in these entries are; null where that was erased. No part of what is proved. */
+  people: z.record(z.string(), z.string().nullable()).default({}),
   /** `after` of the next page; null at the end of the chain as it stands. */
   nextAfter: z.int().nullable(),
   /** The chain's head as its row has it. */

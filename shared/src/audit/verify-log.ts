@@ -76,7 +76,7 @@ export function createLogVerifier(from = 0): LogVerifier {
 }
 
 function checkCopies(line: SinkLine): ChainFaultKind | null {
-  if (line.id !== dedupId(line.chain, line.seq)) return 'copies_differ';
+  if (line.id !== dedupId(line.chain, line.seq, line.digest)) return 'copies_differ';
   if (line.entry === null) return null;
   return sameBytes(canonicalBytes(line.entry), Buffer.from(line.body, 'base64')) ? null : 'copies_differ';
 }

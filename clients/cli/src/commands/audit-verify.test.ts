@@ -106,12 +106,19 @@ const flipped = a.map((entry) =>
 const rebuilt = chainOf('session:s_a', '1', 'forged', '3');
 
 test('a whole log passes over the API, all of it or one session, in words and as JSON', async () => {
-  assert.deepEqual(await verify(fleet(sound)), { verified: true, entries: 8, chains: 2, faults: [] });
+  assert.deepEqual(await verify(fleet(sound)), {
+    verified: true,
+    entries: 8,
+    chains: 2,
+    faults: [],
+    people: [],
+  });
   assert.deepEqual(await verify(fleet(sound), '--session', 's_b'), {
     verified: true,
     entries: 3,
     chains: 1,
     faults: [],
+    people: [],
   });
   assert.deepEqual(await run(fleet(sound)), { exitCode: 0, text: 'verified: 8 entries in 2 chains\n' });
 });
@@ -163,7 +170,7 @@ test('what is wrong in a file is named', async (t) => {
   assert.deepEqual(found(await verify(noFleet, '--file', await stored(t, dropped))), [
     'session:s_a 4 index_gap',
   ]);
-  const broken = await stored(t, file(a).replace('"session:s_a:2"', '"session:s_a:2'));
+  const broken = await stored(t, file(a).replace('"session:s_a:2:', 'session:s_a:2:'));
   assert.deepEqual(found(await verify(noFleet, '--file', broken)), [`${broken} 2 unreadable`]);
   // an anchor that is broken itself proves nothing
   assert.equal((await verify(noFleet, '--anchor', broken)).verified, false);
@@ -179,4 +186,19 @@ test('names from the log are shown with their control characters visible', async
   const line = file(a).replaceAll('session:s_a', String.raw`session:\u001b[31m`);
   const { text } = await run(noFleet, '--file', await stored(t, line));
   assert.ok(!text.includes('\u001b'));
+});
+
+test('who acted is told beside what was proved: by the file of people, or as the pseudonym alone', async (t) => {
+  const ann = `person:${'a'.repeat(24)}`;
+  const acted: AuditDraft = { type: 'session.opened', subject: ann, body: { policyDigest: 'a'.repeat(64) } };
+  const { entries } = extendChain(unopened('session:s_p'), [acted], '2026-11-29T15:00:00.000Z');
+  const path = await stored(t, file(entries));
+  assert.deepEqual((await verify(noFleet, '--file', path)).people, [
+    { person: ann, identity: null, entries: 1 },
+  ]);
+  await writeFile(`${path}.people`, JSON.stringify({ [ann]: 'ann@example.org' }));
+  const { text } = await run(noFleet, '--file', path);
+  assert.ok(text.includes(`1 by ann@example.org (${ann})`), text);
+  await writeFile(`${path}.people`, '[]');
+  await assert.rejects(run(noFleet, '--file', path), { code: 'request_invalid' });
 });

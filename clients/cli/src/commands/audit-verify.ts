@@ -14,6 +14,8 @@ import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts
 import { createSealVerifier } from '@lemniscate/shared/audit/verify-seal.ts';
 import { describeSeal, readAnchor, readLogKey, readNotes } from './audit-checkpoints.ts';
 import type { SealResult } from './audit-checkpoints.ts';
+import { createActingPeople, describePeople, readPeopleFile } from './audit-people.ts';
+import type { ActingPeople, ActingPerson } from './audit-people.ts';
 import { proveOnline } from './audit-proofs.ts';
 import type { ProvedEntry } from './audit-proofs.ts';
 import { createLogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
@@ -41,6 +43,8 @@ export interface AuditVerification {
   readonly faults: readonly ChainFault[];
   /** What signed checkpoints say of the entries; absent where no public key was given. */
   readonly sealed?: SealResult;
+  /** People who acted in it, with the directory's identity beside the pseudonym that was proved. */
+  readonly people: readonly ActingPerson[];
 }
 
 interface Options {
@@ -119,8 +123,9 @@ async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVe
     );
   if (options.session === undefined) return walkAll(io, ends);
   const chain = sessionChain(options.session);
-  const walked = await walkChain(io, chain, ends.get(chain));
-  const result = gather([walked]);
+  const people = createActingPeople();
+  const walked = await walkChain(io, chain, ends.get(chain), {}, people);
+  const result = gather([walked], people);
   const entry = { chain, seq: walked.entries, digest: walked.digest };
   return options.key === undefined || !result.verified ? result : proveSession(io, entry, result, options);
 }
@@ -165,6 +170,7 @@ async function walkAll(
   anchors: ReadonlyMap<string, ChainEnd>,
 ): Promise<AuditVerification> {
   const walked: Walked[] = [];
+  const people = createActingPeople();
   const missing = new Set(anchors.keys());
   let after: string | null = '';
   while (after !== null) {
@@ -172,12 +178,12 @@ async function walkAll(
     const page: ChainsPage = await io.fetchJson(path, chainsPageSchema);
     for (const { chain } of page.chains) {
       missing.delete(chain);
-      walked.push(await walkChain(io, chain, anchors.get(chain)));
+      walked.push(await walkChain(io, chain, anchors.get(chain), {}, people));
     }
     after = page.nextAfter;
   }
   for (const chain of missing) walked.push(missingChain(chain));
-  return gather(walked, citationFaults(walked));
+  return gather(walked, people, citationFaults(walked));
 }
 
 /**
@@ -189,6 +195,7 @@ export async function walkChain(
   chain: string,
   anchor?: ChainEnd,
   must: Pick<ExpectedEnd, 'closed'> = {},
+  people: ActingPeople = createActingPeople(),
 ): Promise<Walked> {
   const verifier = createChainVerifier(chain, anchor === undefined ? {} : { head: headOf(anchor) });
   const citations: { seq: number; cited: Citation }[] = [];
@@ -204,6 +211,8 @@ export async function walkChain(
     const broken = page.entries
       .map((entry) => verifier.push(fromStored(entry)))
       .some((fault) => fault !== null);
+    page.entries.forEach(people.saw);
+    people.named(page.people);
     citations.push(...page.entries.flatMap(citedBy));
     expected = { head: headOf(page.head), closed: page.head.closed || must.closed === true };
     after = broken ? null : page.nextAfter;
@@ -238,10 +247,14 @@ const headOf = ({ seq, digest }: ChainEnd): NonNullable<ExpectedEnd['head']> => 
   digest: Buffer.from(digest, 'hex'),
 });
 
-function gather(walked: readonly Walked[], more: readonly ChainFault[] = []): AuditVerification {
+function gather(
+  walked: readonly Walked[],
+  people: ActingPeople,
+  more: readonly ChainFault[] = [],
+): AuditVerification {
   const faults = [...walked.flatMap(({ fault }) => fault ?? []), ...more];
   const entries = walked.reduce((sum, { entries }) => sum + entries, 0);
-  return { verified: faults.length === 0, entries, chains: walked.length, faults };
+  return { verified: faults.length === 0, entries, chains: walked.length, faults, people: people.list() };
 }
 
 /**
@@ -254,6 +267,8 @@ async function walkFile(
   accepted: (line: SinkLine) => void = () => undefined,
 ): Promise<{ result: AuditVerification; ends: ReturnType<LogVerifier['ends']> }> {
   const verifier = createLogVerifier(from);
+  const people = createActingPeople();
+  people.named(await readPeopleFile(`${path}.people`));
   let fault: ChainFault | null = null;
   let number = 0;
   let reached = 0;
@@ -267,7 +282,9 @@ async function walkFile(
     // such a line names no chain, so the file and the line's number stand in
     fault = parsed === null ? chainFault(path, number, 'unreadable') : verifier.push(parsed);
     if (fault !== null) break;
-    if (parsed !== null) accepted(parsed);
+    if (parsed === null) continue;
+    people.saw(parsed);
+    accepted(parsed);
   }
   // what the anchor proves must be there before what comes behind it counts
   if (fault === null && verifier.entries() === 0 && reached < from)
@@ -275,7 +292,13 @@ async function walkFile(
   const ends = verifier.ends();
   const faults = fault === null ? [] : [fault];
   return {
-    result: { verified: fault === null, entries: verifier.entries(), chains: ends.size, faults },
+    result: {
+      verified: fault === null,
+      entries: verifier.entries(),
+      chains: ends.size,
+      faults,
+      people: people.list(),
+    },
     ends,
   };
 }
@@ -332,5 +355,7 @@ function describe(result: AuditVerification): string {
   const broken = result.faults.map(({ message }) => `BROKEN ${makeVisibleLine(message)}\n`).join('');
   const extent = `${result.entries} entries in ${result.chains} ${result.chains === 1 ? 'chain' : 'chains'}`;
   const seal = describeSeal(result.sealed);
-  return result.verified ? `verified: ${extent}\n${seal}` : `${broken}not verified: ${extent} are whole\n`;
+  return result.verified
+    ? `verified: ${extent}\n${describePeople(result.people)}${seal}`
+    : `${broken}not verified: ${extent} are whole\n`;
 }

@@ -1,5 +1,6 @@
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
 import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
+import { peopleIn } from '@lemniscate/shared/audit/person.ts';
 import { dedupId } from '@lemniscate/shared/audit/sink-line.ts';
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -49,11 +50,26 @@ export async function shipBatch(
   const batch = await store.read(from, mostEntries, mostBytes);
   if (batch.length === 0) return from;
   checkDense(batch, from);
-  const refused = await sink.deliver(batch, AbortSignal.timeout(deliveryDeadlineMs));
+  const named = sink.identities === false ? batch : await withPeople(store, batch);
+  const refused = await sink.deliver(named, AbortSignal.timeout(deliveryDeadlineMs));
   for (const { index, reason } of refused) await setAside(seals, sink, batch[index - from], reason);
   const next = from + batch.length;
   await store.advance(sink.name, next);
   return next;
+}
+
+/** Resolved at each delivery and kept nowhere, so that an erasure counts from the next batch on. */
+async function withPeople(store: LogStore, batch: readonly IndexedEntry[]): Promise<readonly IndexedEntry[]> {
+  const pseudonyms = peopleIn(batch.map(({ entry }) => entry.body));
+  if (pseudonyms.length === 0) return batch;
+  const known = await store.identities(pseudonyms);
+  return batch.map((indexed) => {
+    const named = peopleIn([indexed.entry.body]).flatMap((pseudonym): [string, string][] => {
+      const identity = known.get(pseudonym);
+      return identity === undefined ? [] : [[pseudonym, identity]];
+    });
+    return named.length === 0 ? indexed : { ...indexed, people: new Map(named) };
+  });
 }
 
 async function setAside(
@@ -69,8 +85,8 @@ async function setAside(
   await seals.setAside(sink.name, index, reason, draft);
 }
 
-function undeliverable(sink: string, { chain, seq }: ChainedEntry, reason: string): AuditDraft {
-  const body = { sink, entry: dedupId(chain, seq), reason: reason.slice(0, 200) };
+function undeliverable(sink: string, { chain, seq, digest }: ChainedEntry, reason: string): AuditDraft {
+  const body = { sink, entry: dedupId(chain, seq, toHex(digest)), reason: reason.slice(0, 200) };
   return { type: 'log.undeliverable', subject: 'spiffe://lemniscate/audit-exporter', body };
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { extendChain } from '@lemniscate/shared/audit/chain.ts';
 import { checkpointId, checkpointLineSchema } from '@lemniscate/shared/audit/checkpoint-line.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readSinkFile } from '../testing/read-sink-file.ts';
@@ -19,7 +20,10 @@ sinkContract('file', async () => {
     anchored: async () => {
       const text = await readFile(`${path}.checkpoints`, 'utf8');
       const lines = text.split('\n').slice(0, -1);
-      return lines.map((line) => checkpointId(checkpointLineSchema.parse(JSON.parse(line)).number));
+      return lines.map((line) => {
+        const { number, frontier } = checkpointLineSchema.parse(JSON.parse(line));
+        return checkpointId(number, frontier[0] ?? '');
+      });
     },
     remove: () => rm(folder, { recursive: true }),
   };
@@ -139,3 +143,31 @@ async function hasFullDevice(): Promise<boolean> {
     () => false,
   );
 }
+
+test('who people are lies beside the entries, and an erasure takes it away there too', async (t) => {
+  const path = await filled(t, 3);
+  const [ann, bob] = [`person:${'a'.repeat(24)}`, `person:${'b'.repeat(24)}`];
+  const named = log.slice(3, 10).map((indexed) => ({
+    ...indexed,
+    people: new Map([
+      [ann, 'eve@erased.example'],
+      [bob, 'bob@example.org'],
+    ]),
+  }));
+  const sink = createFileSink(path);
+  await sink.open();
+  await sink.deliver(named, deadline());
+  const people = async (): Promise<unknown> => JSON.parse(await readFile(`${path}.people`, 'utf8'));
+  assert.deepEqual(await people(), { [ann]: 'eve@erased.example', [bob]: 'bob@example.org' });
+  const erased = { type: 'person.erased', subject: 's', body: { person: ann } } as const;
+  const head = { chain: 'fleet:main', seq: 0, digest: new Uint8Array(), closed: false };
+  const [, entry] = extendChain(head, [erased], '2026-11-29T15:00:00.000Z').entries;
+  assert.ok(entry !== undefined);
+  const again = createFileSink(path);
+  await again.open();
+  await again.deliver([{ index: 10, entry }], deadline());
+  assert.deepEqual(await people(), { [bob]: 'bob@example.org' });
+  for (const file of [path, `${path}.people`, `${path}.checkpoints`])
+    assert.doesNotMatch(await readFile(file, 'utf8'), /eve@erased/);
+  await Promise.all([sink.close(), again.close()]);
+});

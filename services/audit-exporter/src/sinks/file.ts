@@ -3,8 +3,13 @@ import { checkpointLineSchema, toCheckpointLine } from '@lemniscate/shared/audit
 import { sinkLineSchema, toSinkLine } from '@lemniscate/shared/audit/sink-line.ts';
 import type { Sink } from '../application/ports/sink.ts';
 import { createGrowingFile } from './growing-file.ts';
+import { peopleToldIn } from './known-people.ts';
+import { createPeopleFile } from './people-file.ts';
 
-/** One entry a line; the checkpoints, one a line, in a file beside it that is named `….checkpoints`. */
+/**
+ * One entry a line; the checkpoints, one a line, in a file beside it that is named `….checkpoints`, and who the
+ * pseudonyms are in `….people`.
+ */
 export function createFileSink(path: string): Sink {
   const place = resolve(path);
   const entries = createGrowingFile(place, { schema: sinkLineSchema, beginning: '{"index":' });
@@ -12,16 +17,20 @@ export function createFileSink(path: string): Sink {
     schema: checkpointLineSchema,
     beginning: '{"number":',
   });
+  const people = createPeopleFile(`${place}.people`);
   let lastCheckpoint = -1;
 
   return {
     name: `file:${place}`,
     open: async () => {
       const last = await entries.open();
+      await people.open();
       lastCheckpoint = (await checkpoints.open())?.number ?? -1;
       return last === null ? null : { index: last.index, digest: last.digest };
     },
     deliver: async (batch) => {
+      // first: what the file of entries has is not delivered again after a crash
+      await people.learn(peopleToldIn(batch));
       await entries.write(batch.map(toSinkLine).join(''));
       return [];
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { toHex } from '@lemniscate/shared/audit/digest.ts';
 import { dedupId } from '@lemniscate/shared/audit/sink-line.ts';
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
 import { secret } from '@lemniscate/shared/config/secret.ts';
@@ -59,7 +60,7 @@ const kinds: readonly Kind[] = [
 ];
 
 const log = sampleLog(60);
-const idOf = ({ entry }: IndexedEntry): string => dedupId(entry.chain, entry.seq);
+const idOf = ({ entry }: IndexedEntry): string => dedupId(entry.chain, entry.seq, toHex(entry.digest));
 
 /** Delivers as the exporter does: whatever fails comes again from the cursor. */
 async function shipAll(sink: Sink, entries: readonly IndexedEntry[], deadlineMs = 5_000) {

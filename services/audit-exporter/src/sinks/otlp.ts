@@ -1,3 +1,4 @@
+import { identityOf } from '@lemniscate/shared/audit/outgoing-event.ts';
 import { mappingOf } from '@lemniscate/shared/audit/receiver-mapping.ts';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { z } from 'zod';
@@ -44,6 +45,7 @@ export function createOtlpSink({ url, token, caFile }: OtlpOptions): Sink {
         attributes: [
           text('log.record.uid', event.id),
           text('enduser.id', event.subject),
+          text('lemniscate.audit.identity', identityOf(event)),
           ...(event.server === null ? [] : [text('host.name', event.server)]),
           ...Object.entries(event.integrity).map(([key, value]) => text(`lemniscate.audit.${key}`, value)),
           text('lemniscate.audit.body', JSON.stringify(event.body)),

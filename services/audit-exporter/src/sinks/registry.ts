@@ -36,10 +36,14 @@ const kinds: { readonly [Kind in SinkEntry['kind']]: (entry: EntryOf<Kind>, env:
 export function createSinks(config: ExporterConfig, environment: Environment): Sink[] {
   const { LEMNISCATE_SINK_FILE: path, LEMNISCATE_SINKS: file } = config;
   const configured: ConfiguredSink[] = [
-    ...(path === undefined ? [] : [{ entry: { kind: 'file' as const, path }, start: 0 }]),
+    ...(path === undefined ? [] : [{ entry: { kind: 'file' as const, path }, start: 0, identities: true }]),
     ...(file === undefined ? [] : readSinkFile(file)),
   ];
-  const sinks = configured.map(({ entry, start }) => ({ ...create(entry, environment), start }));
+  const sinks = configured.map(({ entry, start, identities }) => ({
+    ...create(entry, environment),
+    start,
+    identities,
+  }));
   const twice = sinks.find(({ name }, place) => sinks.findIndex((other) => other.name === name) !== place);
   if (twice === undefined) return sinks;
   throw new CodedError('configuration_invalid', `The audit sink ${twice.name} is configured twice.`);

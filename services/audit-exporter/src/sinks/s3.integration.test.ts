@@ -43,9 +43,10 @@ async function makePlace() {
     received: async () =>
       (await read('audit/segments/')).map((line) => sinkLineSchema.parse(JSON.parse(line)).id),
     anchored: async () =>
-      (await read('audit/checkpoints/')).map((line) =>
-        checkpointId(checkpointLineSchema.parse(JSON.parse(line)).number),
-      ),
+      (await read('audit/checkpoints/')).map((line) => {
+        const { number, frontier } = checkpointLineSchema.parse(JSON.parse(line));
+        return checkpointId(number, frontier[0] ?? '');
+      }),
     remove: () => {
       client.destroy();
       return Promise.resolve();

@@ -1,9 +1,17 @@
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { toCheckpointLine } from '@lemniscate/shared/audit/checkpoint-line.ts';
 import { sinkLineSchema, toSinkLine } from '@lemniscate/shared/audit/sink-line.ts';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
 import type { Sink } from '../application/ports/sink.ts';
+import { peopleToldIn } from './known-people.ts';
 
 export interface S3SinkOptions {
   readonly endpoint: string;
@@ -20,7 +28,8 @@ const callMs = 20_000;
 const digits = 15;
 
 /**
- * Segments and checkpoints as objects that are written once: `segments/FIRST-LAST.ndjson`, `checkpoints/NUMBER.json`. A key
+ * Segments and checkpoints as objects that are written once: `segments/FIRST-LAST.ndjson`, `checkpoints/NUMBER.json`. Who
+ * the pseudonyms are lies in `people/…`, one object each and never locked, so that a person can be erased. A key
  * says what is in it, so the list of keys is the manifest; the last segment tells where the sink stands. Where the server
  * knows `If-None-Match`, an exporter that was frozen cannot write over its successor's object.
  */
@@ -53,6 +62,25 @@ export function createS3Sink(options: S3SinkOptions): Sink {
     }
   };
 
+  const known = new Set<string>();
+  const learn = async (batch: readonly IndexedEntry[], signal: AbortSignal): Promise<void> => {
+    const { named, erased } = peopleToldIn(batch);
+    const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(callMs)]);
+    const keyOf = (pseudonym: string): string => `${prefix}people/${pseudonym.slice('person:'.length)}.json`;
+    try {
+      for (const [person, identity] of named) {
+        if (known.has(person)) continue;
+        const Body = JSON.stringify({ person, identity });
+        await held().send(new PutObjectCommand({ Bucket, Key: keyOf(person), Body }), { abortSignal });
+        known.add(person);
+      }
+      for (const person of erased)
+        await held().send(new DeleteObjectCommand({ Bucket, Key: keyOf(person) }), { abortSignal });
+    } catch (error) {
+      throw nameFault(error, place);
+    }
+  };
+
   return {
     name: `s3:${place}`,
     open: async () => {
@@ -65,6 +93,7 @@ export function createS3Sink(options: S3SinkOptions): Sink {
       const [first, last] = [batch[0], batch.at(-1)];
       if (first === undefined || last === undefined) return [];
       const key = `${prefix}segments/${padded(first.index)}-${padded(last.index)}.ndjson`;
+      await learn(batch, signal);
       // the key names both ends and lines are a pure function of the log: what is there is what we would write
       await put(key, batch.map(toSinkLine).join(''), signal);
       return [];

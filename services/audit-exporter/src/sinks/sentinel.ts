@@ -12,7 +12,7 @@ export interface SentinelOptions {
   readonly url: string;
   /** Immutable id of the data collection rule. */
   readonly rule: string;
-  /** `Custom-…`; its columns are TimeGenerated, id, type, subject, body, integrity, server, attempt. */
+  /** `Custom-…`; its columns are TimeGenerated, id, type, subject, identity, people, body, integrity, server, attempt. */
   readonly stream: string;
   readonly tenant: string;
   readonly clientId: string;

@@ -38,7 +38,7 @@ export function sampleCheckpoints(size: number): SignedCheckpoint[] {
 }
 
 const ids = (log: readonly IndexedEntry[]): string[] =>
-  log.map(({ entry }) => dedupId(entry.chain, entry.seq));
+  log.map(({ entry }) => dedupId(entry.chain, entry.seq, toHex(entry.digest)));
 
 const positionOf = ({ index, entry }: IndexedEntry): SinkPosition => ({ index, digest: toHex(entry.digest) });
 
@@ -121,7 +121,7 @@ export function sinkContract(kind: string, makePlace: () => Promise<SinkPlace>):
     await second.open();
     await anchor(second, 1, 5);
     await Promise.all([first.close(), second.close()]);
-    const expected = signed.map(({ number }) => checkpointId(number));
+    const expected = signed.map(({ number, root }) => checkpointId(number, toHex(root)));
     assert.deepEqual([...new Set(await place.anchored())], expected);
     assert.deepEqual([...new Set(await place.received())], ids(log.slice(0, 10)));
   });

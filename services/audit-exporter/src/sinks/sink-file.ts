@@ -66,20 +66,27 @@ export type SinkEntry = z.infer<typeof sinkKind>;
 /** Where a new receiver begins: `start`, `now`, or an index, such as the size of an anchor. */
 const startSchema = z.looseObject({
   from: z.union([z.literal('start'), z.literal('now'), z.int().min(0)]).default('start'),
+  /** Whether it is told who the pseudonyms of the log are. */
+  identities: z.boolean().default(true),
 });
 
 /** A receiver and where it begins. */
 export interface ConfiguredSink {
   readonly entry: SinkEntry;
   readonly start: number | 'now';
+  readonly identities: boolean;
 }
 
 const sinkEntry = z.unknown().transform((given, context): ConfiguredSink => {
   const start = startSchema.safeParse(given);
-  const { from: _from, ...members } = start.data ?? {};
+  const { from: _from, identities: _identities, ...members } = start.data ?? {};
   const entry = sinkKind.safeParse(start.success ? members : given);
   if (start.success && entry.success)
-    return { entry: entry.data, start: start.data.from === 'start' ? 0 : start.data.from };
+    return {
+      entry: entry.data,
+      start: start.data.from === 'start' ? 0 : start.data.from,
+      identities: start.data.identities,
+    };
   for (const { path, message } of [...(start.error?.issues ?? []), ...(entry.error?.issues ?? [])])
     context.addIssue({ code: 'custom', path, message });
   return z.NEVER;

@@ -135,6 +135,6 @@ test('the message: priority, time, id, and fields that a hostile name cannot lea
   );
   assert.ok(message.includes(String.raw`id="a\"\]b\\" digest="`));
   assert.match(toSyslog({ ...event, type: 'log.restored' }, 'cef'), /^<106>1 .*CEF:0\|/);
-  assert.equal(checkpointId(3), 'checkpoint:3');
-  assert.equal(dedupId('session:s', 2), 'session:s:2');
+  assert.equal(checkpointId(3, 'ab'.repeat(32)), 'checkpoint:3:abababababababab');
+  assert.equal(dedupId('session:s', 2, 'cd'.repeat(32)), 'session:s:2:cdcdcdcdcdcdcdcd');
 });

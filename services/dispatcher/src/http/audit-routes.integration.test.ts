@@ -20,6 +20,7 @@ import { createAuditProofs } from '../adapters/postgres/audit-proofs.ts';
 import { createAuditReader } from '../adapters/postgres/audit-reader.ts';
 import { createAuditDatabase, noDatabase } from '../testing/audit-database.ts';
 import type { AuditDatabase } from '../testing/audit-database.ts';
+import { createPeopleMap } from '../adapters/postgres/people-map.ts';
 import { createApp } from './app.ts';
 import type { App } from './app.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
@@ -43,7 +44,7 @@ if (noDatabase === false) {
       tls: null,
     });
     registerAuditRoutes(app, {
-      auditReader: createAuditReader(database.app),
+      auditReader: createAuditReader(database.app, createPeopleMap(systemClock)),
       auditProofs: createAuditProofs(database.app),
     });
     const audit = createAuditLog({ clock: systemClock, commitmentKey: Buffer.alloc(32) });

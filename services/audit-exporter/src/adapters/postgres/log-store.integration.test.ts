@@ -186,7 +186,7 @@ test(
       `SELECT body FROM audit_entries WHERE type = 'log.undeliverable'`,
     );
     assert.equal(told.rows.length, 1);
-    assert.match(told.rows[0]?.body.toString() ?? '', /"entry":"session:s_late:1"/);
+    assert.match(told.rows[0]?.body.toString() ?? '', /"entry":"session:s_late:1:[0-9a-f]{16}"/);
   },
 );
 

@@ -45,6 +45,13 @@ export function createLogStore(query: Query): LogStore {
         entry: { ...row, seq: Number(row.seq), at: row.at.toISOString() },
       }));
     },
+    identities: async (pseudonyms) => {
+      const rows = await query<{ pseudonym: string; identity: string }>(
+        'SELECT pseudonym, identity FROM audit_people WHERE pseudonym = ANY ($1) AND identity IS NOT NULL',
+        [pseudonyms],
+      );
+      return new Map(rows.map(({ pseudonym, identity }) => [pseudonym, identity]));
+    },
     cursor: async (sink, start = 0) => {
       const [row] = await query<{ next_index: string }>(
         `INSERT INTO audit_sinks (name, next_index)

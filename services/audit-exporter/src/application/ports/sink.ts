@@ -21,6 +21,8 @@ export interface Sink {
   readonly name: string;
   /** Where a sink that has no cursor yet begins; absent: at index 0. `now` leaves out what is in the log already. */
   readonly start?: number | 'now';
+  /** Whether it is told who the pseudonyms are; absent: it is. */
+  readonly identities?: boolean;
   /**
    * Makes ready to receive, also after a failure, and says where the sink stands; null where it cannot tell or is empty.
    * @throws CodedError where it cannot be used as it is

@@ -2,17 +2,23 @@ import { commitment } from '@lemniscate/shared/audit/commitment.ts';
 import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
 import type { ChainHead } from '@lemniscate/shared/audit/chain.ts';
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
+import { identitiesIn, withPseudonyms } from '@lemniscate/shared/audit/person.ts';
+import { normaliseText } from '@lemniscate/shared/audit/canonical.ts';
 import { openingType } from '@lemniscate/shared/audit/entry.ts';
 import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { AuditLog } from '../../application/ports/audit-log.ts';
+import type { PeopleMap } from '../../application/ports/people-map.ts';
 import type { Transaction } from '../../application/ports/transaction.ts';
+import { createPeopleMap } from './people-map.ts';
 
 export interface AuditLogDeps {
   readonly clock: Clock;
   /** From `readCommitmentKey`. */
   readonly commitmentKey: Uint8Array;
+  /** Who the people are that act; absent: a map of its own. */
+  readonly people?: PeopleMap;
   /** Called after each append, before its commit: `createAppendSignal`. */
   readonly appended?: () => void;
 }
@@ -26,12 +32,19 @@ const channel = 'lemniscate_audit';
  * The audit log in Postgres. Works at READ COMMITTED, which is Postgres' default: whoever waited for a chain's lock has
  * to see what its holder wrote. Two statements an append; one when the chain opens.
  */
-export function createAuditLog({ clock, commitmentKey, appended }: AuditLogDeps): AuditLog {
+export function createAuditLog({
+  clock,
+  commitmentKey,
+  appended,
+  people = createPeopleMap(clock),
+}: AuditLogDeps): AuditLog {
   return {
     append: async (tx, chain, drafts) => {
       if (drafts.length === 0) return;
-      const head = await headToExtend(tx, chain, drafts);
-      const { entries } = extendChain(head, drafts, clock.now().toISOString());
+      // before the chain is locked: whoever waits for a row of the map must hold no chain
+      const written = await inPseudonyms(people, tx, drafts);
+      const head = await headToExtend(tx, chain, written);
+      const { entries } = extendChain(head, written, clock.now().toISOString());
       await insert(tx, chain, entries);
       appended?.();
     },
@@ -59,6 +72,18 @@ export function createAppendSignal(database: Transaction, onError: (error: unkno
       database.query(`SELECT pg_notify($1, '')`, [channel]).catch(onError);
     }, signalEveryMs).unref();
   };
+}
+
+async function inPseudonyms(
+  people: PeopleMap,
+  tx: Transaction,
+  drafts: readonly AuditDraft[],
+): Promise<readonly AuditDraft[]> {
+  const harmless = drafts.map((draft) => ({ ...draft, subject: normaliseText(draft.subject) }));
+  const identities = harmless.flatMap(identitiesIn);
+  if (identities.length === 0) return harmless;
+  const pseudonyms = await people.pseudonyms(tx, identities);
+  return harmless.map((draft) => withPseudonyms(draft, pseudonyms));
 }
 
 /** The fleet's commitment key, which the migration made. Read once at start. */

@@ -1,7 +1,9 @@
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
+import { peopleIn } from '@lemniscate/shared/audit/person.ts';
 import { toStored } from '@lemniscate/shared/audit/stored-entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { AuditReader } from '../../application/ports/audit-reader.ts';
+import type { PeopleMap } from '../../application/ports/people-map.ts';
 import type { Transaction } from '../../application/ports/transaction.ts';
 
 const pageBytes = 4 * 1024 * 1024;
@@ -26,7 +28,7 @@ interface ChainRow extends Record<string, unknown> {
 }
 
 /** Reads through the application's pool. */
-export function createAuditReader(database: Transaction): AuditReader {
+export function createAuditReader(database: Transaction, people: PeopleMap): AuditReader {
   return {
     entries: async (chain, after, limit) => {
       // the head first: entries that come in between make the page longer, never the head ahead of the page
@@ -41,10 +43,13 @@ export function createAuditReader(database: Transaction): AuditReader {
       );
       if (head === undefined && rows.length === 0)
         throw new CodedError('not_found', `There is no audit chain ${chain}.`, { chain });
-      const entries = rows.slice(0, limit).map((row) => toStored(entryOf(chain, row)));
+      const shown = rows.slice(0, limit);
+      const entries = shown.map((row) => toStored(entryOf(chain, row)));
+      const known = await people.identities(database, peopleIn(shown.map(({ body }) => body)));
       const more = Number(rows[0]?.found ?? 0) > entries.length;
       return {
         entries,
+        people: Object.fromEntries(known),
         nextAfter: more ? (entries.at(-1)?.seq ?? null) : null,
         head: headOf(head),
       };

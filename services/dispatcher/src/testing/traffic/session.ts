@@ -53,7 +53,7 @@ export async function openTestSession(
   return { sessionId, attempt: 1, serverId: 'server-a' };
 }
 
-/** The types and bodies of a chain's entries, in order. */
+/** The types and bodies of a chain's entries, in order, with the directory's identities in the place of pseudonyms. */
 export async function chainEntries(
   record: Pick<TestRecord, 'database'>,
   chain: string,
@@ -62,8 +62,17 @@ export async function chainEntries(
     'SELECT type, body FROM audit_entries WHERE chain = $1 ORDER BY seq',
     [chain],
   );
+  const people = await record.database.query<{ pseudonym: string; identity: string }>(
+    'SELECT pseudonym, identity FROM audit_people WHERE identity IS NOT NULL',
+  );
+  const named = new Map(people.map(({ pseudonym, identity }) => [pseudonym, identity]));
   return rows.map(({ type, body }) => {
-    const envelope: unknown = JSON.parse(body.toString('utf8'));
+    const text = body
+      .toString('utf8')
+      .replaceAll(/"(person:[0-9a-f]{24})"/g, (quoted, pseudonym: string) =>
+        JSON.stringify(named.get(pseudonym) ?? pseudonym),
+      );
+    const envelope: unknown = JSON.parse(text);
     const { subject, body: inner } = envelope as { subject: string; body: Record<string, unknown> };
     return { type, subject, body: inner };
   });
