@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { z } from 'zod';
+import { currentFleet, readStoredLogin } from './stored-logins.ts';
 
 /** Where the API is and who we are there. */
 export interface Endpoint {
@@ -57,18 +58,36 @@ function parseJson(text: string, file: string): unknown {
 export async function findEndpoint(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Endpoint | null> {
-  const folder = dataFolder(env);
-  const local = env.LEMNISCATE_URL ? null : await readJson(join(folder, 'api.json'), apiFileSchema);
-  const url = env.LEMNISCATE_URL || local?.apiUrl;
+  const found = await findUrl(env);
+  if (found === null) return null;
+  const { url } = found;
+  if (env.LEMNISCATE_TOKEN) return { url, token: env.LEMNISCATE_TOKEN };
+  const stored = await readStoredLogin(env, url);
+  if (stored !== null) return { url, token: stored.token };
+  const file = found.tokenFile ?? join(dataFolder(env), 'login.json');
+  const login = await readJson(file, loginFileSchema);
+  if (login === null)
+    throw new CodedError(
+      'unauthenticated',
+      `There is no login for ${url}. Run "lemniscate login", or set LEMNISCATE_TOKEN.`,
+    );
+  return { url, token: login.token };
+}
+
+/**
+ * Where the fleet is: `LEMNISCATE_URL`, else the local fleet that runs, else the one of the last login.
+ * @throws CodedError `configuration_invalid`
+ */
+export async function findUrl(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ readonly url: string; readonly tokenFile?: string } | null> {
+  const local = env.LEMNISCATE_URL ? null : await readJson(join(dataFolder(env), 'api.json'), apiFileSchema);
+  const url = env.LEMNISCATE_URL || local?.apiUrl || (await currentFleet(env));
   if (url === undefined) return null;
   if (!URL.canParse(url))
     throw new CodedError(
       'configuration_invalid',
       `LEMNISCATE_URL is not a URL: ${url}. Unset it or mend it.`,
     );
-  if (env.LEMNISCATE_TOKEN) return { url, token: env.LEMNISCATE_TOKEN };
-  const login = await readJson(local?.tokenFile ?? join(folder, 'login.json'), loginFileSchema);
-  if (login === null)
-    throw new CodedError('unauthenticated', `There is no login for ${url}. Set LEMNISCATE_TOKEN.`);
-  return { url, token: login.token };
+  return local === null ? { url } : { url, tokenFile: local.tokenFile };
 }

@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import { registerAcp } from './commands/acp.ts';
+import { registerRoles, registerTokens } from './commands/access.ts';
 import { registerAuditVerify } from './commands/audit-verify.ts';
 import { registerCostsReplay } from './commands/costs-replay.ts';
 import { registerCostsReport } from './commands/costs-report.ts';
 import { registerCostsSettings } from './commands/costs-settings.ts';
 import { connectFleet } from './commands/context.ts';
 import { registerDiff } from './commands/diff.ts';
+import { registerLogin } from './commands/login.ts';
 import { registerPolicyCheck } from './commands/policy-check.ts';
 import { registerPolicyJudge } from './commands/policy-judge.ts';
 import { registerRun } from './commands/run.ts';
@@ -26,6 +28,9 @@ const commands = [
   registerMessage,
   registerProjects,
   registerRevoke,
+  registerLogin,
+  registerRoles,
+  registerTokens,
   registerPolicyCheck,
   registerPolicyJudge,
   registerCostsReplay,

@@ -24,6 +24,8 @@ export const programs = {
   debootstrap: { program: 'debootstrap', package: 'debootstrap' },
   /** A real receiver for the audit exporter's tests; the TLS driver brings rsyslog itself. */
   rsyslog: { program: 'rsyslogd', package: 'rsyslog-openssl' },
+  /** A real LDAP directory for the tests of group look-up. */
+  slapd: { program: 'slapd', package: 'slapd' },
   /** gVisor: the docker driver's tests run on it as well. */
   runsc: { program: 'runsc', package: 'runsc' },
 } as const satisfies Readonly<Record<string, Program>>;
@@ -99,6 +101,7 @@ const debianServices: Readonly<Record<string, string>> = {
   'redis-server': 'redis-server',
   'docker.io': 'docker',
   'rsyslog-openssl': 'rsyslog',
+  slapd: 'slapd',
 };
 const policyFile = '/usr/sbin/policy-rc.d';
 

@@ -29,6 +29,28 @@ const dispatcherVariables = z.object({
   LEMNISCATE_ADMINISTRATORS: z.string().default('').transform(parseAdministrators),
   /** Hours until a login ends by itself. */
   LEMNISCATE_LOGIN_HOURS: variable.integer(1, 168).default(12),
+  /** The organisation's OpenID Connect issuer; with it there is no local login. */
+  LEMNISCATE_OIDC_ISSUER: variable.url('https:', 'http:').optional(),
+  LEMNISCATE_OIDC_CLIENT_ID: variable.text().optional(),
+  LEMNISCATE_OIDC_CLIENT_SECRET: variable.secret().optional(),
+  /** Takes the issuer's access tokens for this audience from programs. */
+  LEMNISCATE_OIDC_AUDIENCE: variable.text().optional(),
+  LEMNISCATE_OIDC_SCOPES: variable.text().default('openid profile email'),
+  LEMNISCATE_OIDC_GROUPS_CLAIM: variable.text().default('groups'),
+  LEMNISCATE_OIDC_SKEW_SECONDS: variable.integer(0, 300).default(60),
+  LEMNISCATE_OIDC_KEYS_COOLDOWN_MS: variable.integer(0, 300_000).default(30_000),
+  /** Where people reach the public listener, if not at its own address. */
+  LEMNISCATE_PUBLIC_URL: variable.url('https:', 'http:').optional(),
+  /** A directory that knows the groups of those whom the issuer vouches for. */
+  LEMNISCATE_LDAP_URL: variable.url('ldaps:', 'ldap:').optional(),
+  LEMNISCATE_LDAP_BIND_DN: variable.text().optional(),
+  LEMNISCATE_LDAP_BIND_PASSWORD: variable.secret().optional(),
+  LEMNISCATE_LDAP_USER_BASE: variable.text().optional(),
+  LEMNISCATE_LDAP_USER_ATTRIBUTE: variable.text().default('mail'),
+  LEMNISCATE_LDAP_USER_CLAIM: variable.oneOf(['email', 'subject']).default('email'),
+  LEMNISCATE_LDAP_GROUP_BASE: variable.text().optional(),
+  LEMNISCATE_LDAP_MEMBER_ATTRIBUTE: variable.text().default('member'),
+  LEMNISCATE_LDAP_GROUP_NAME_ATTRIBUTE: variable.text().default('cn'),
   LEMNISCATE_DEFAULT_POLICY: variable.text().optional(),
   LEMNISCATE_MODEL: variable.text().optional(),
   ANTHROPIC_API_KEY: variable.secret().optional(),
@@ -66,7 +88,38 @@ export function readDispatcherConfig(
       'configuration_invalid',
       `LEMNISCATE_LOCAL_LOGIN is for loopback only, but LEMNISCATE_HOST is ${config.LEMNISCATE_HOST}. Unset one of them.`,
     );
+  checkIssuer(config);
   return config;
+}
+
+/** Logins are the organisation's or the machine's own, never both; and passwords and codes travel encrypted. */
+function checkIssuer(config: DispatcherConfig): void {
+  const refuse = (why: string): never => {
+    throw new CodedError('configuration_invalid', why);
+  };
+  const { LEMNISCATE_OIDC_ISSUER: issuer, LEMNISCATE_LDAP_URL: directory } = config;
+  if (issuer === undefined) {
+    if (directory !== undefined)
+      refuse('LEMNISCATE_LDAP_URL looks groups up for an issuer: set LEMNISCATE_OIDC_ISSUER.');
+    return;
+  }
+  if (config.LEMNISCATE_LOCAL_LOGIN !== undefined)
+    refuse(
+      'LEMNISCATE_LOCAL_LOGIN is for fleets without an issuer, but LEMNISCATE_OIDC_ISSUER is set. Unset one of them.',
+    );
+  if (config.LEMNISCATE_OIDC_CLIENT_ID === undefined)
+    refuse('LEMNISCATE_OIDC_ISSUER needs LEMNISCATE_OIDC_CLIENT_ID, the name of this fleet at the issuer.');
+  for (const [name, url, plain] of [
+    ['LEMNISCATE_OIDC_ISSUER', issuer, 'http:'],
+    ['LEMNISCATE_PUBLIC_URL', config.LEMNISCATE_PUBLIC_URL, 'http:'],
+    ['LEMNISCATE_LDAP_URL', directory, 'ldap:'],
+  ] as const)
+    if (url !== undefined && new URL(url).protocol === plain && !isLoopback(new URL(url).hostname))
+      refuse(`${name} is not encrypted: ${plain} is taken for loopback addresses alone.`);
+  const needed = ['BIND_DN', 'BIND_PASSWORD', 'USER_BASE', 'GROUP_BASE'] as const;
+  const missing = needed.filter((word) => config[`LEMNISCATE_LDAP_${word}`] === undefined);
+  if (directory !== undefined && missing.length > 0)
+    refuse(`LEMNISCATE_LDAP_URL needs ${missing.map((word) => `LEMNISCATE_LDAP_${word}`).join(', ')}.`);
 }
 
 /** Whether the host can be reached from this machine alone. */

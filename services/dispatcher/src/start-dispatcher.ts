@@ -6,6 +6,7 @@ import type { BudgetDefaults } from '@lemniscate/shared/policy/policy-file.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
+import { createConfiguredIssuer } from './adapters/create-issuer.ts';
 import { createLocalLogin } from './adapters/local-login.ts';
 import { createModels } from './adapters/model/create-models.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
@@ -26,7 +27,7 @@ import { settingsOfDispatcher } from './adapters/settings.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
 import { withPseudonyms } from './application/audit/known-people.ts';
 import { recordSettings } from './application/audit/record-settings.ts';
-import { createAuthenticator } from './application/access/authenticate.ts';
+import { authenticateIssued, createAuthenticator } from './application/access/authenticate.ts';
 import { createLoginFailures } from './application/access/login-failures.ts';
 import type { AttemptClaim } from './application/events/live-attempt.ts';
 import { createPositionWatch } from './application/events/position-watch.ts';
@@ -172,6 +173,9 @@ async function build(
   parts.defer(internal.close);
   const jobs = startJobs(deps);
   parts.defer(() => jobs.stop(closeMs));
+  const issuer = createConfiguredIssuer(config, clock);
+  const access = { database, administrators: config.LEMNISCATE_ADMINISTRATORS };
+  let port = config.LEMNISCATE_PORT;
   const loginFailures = createLoginFailures(deps);
   parts.defer(() => loginFailures.close());
   const front = await servePublic(
@@ -180,10 +184,9 @@ async function build(
       authenticator: withPseudonyms(
         withRevocation(
           createAuthenticator({
-            database,
-            administrators: config.LEMNISCATE_ADMINISTRATORS,
+            ...access,
             local: identity.localLogin,
-            verifyIssued: null,
+            verifyIssued: issuer === null ? null : (token) => authenticateIssued(access, issuer, token),
           }),
           database,
         ),
@@ -192,6 +195,10 @@ async function build(
       ),
       loginFailures,
       newSecret: () => randomBytes(32).toString('base64url'),
+      administrators: access.administrators,
+      loginMs: config.LEMNISCATE_LOGIN_HOURS * 3_600_000,
+      issuer,
+      publicUrl: () => publicUrlOf(config, port),
       internalUrl: () => `https://${config.LEMNISCATE_INTERNAL_HOST}:${internal.port}`,
       ready: { postgres: () => database.query('SELECT 1'), redis: () => delivery.redis.ping() },
     },
@@ -203,7 +210,14 @@ async function build(
     },
   );
   parts.defer(front.close);
+  port = front.port;
   return { publicPort: front.port, internalPort: internal.port };
+}
+
+/** Where people reach the public listener. */
+function publicUrlOf(config: DispatcherConfig, port: number): URL {
+  const scheme = isLoopback(config.LEMNISCATE_HOST) ? 'http' : 'https';
+  return new URL(config.LEMNISCATE_PUBLIC_URL ?? `${scheme}://${config.LEMNISCATE_HOST}:${port}`);
 }
 
 /** Ticks come each second; an absence shorter than a heartbeat's distance costs nobody a renewal. */

@@ -24,6 +24,8 @@ export const meSchema = z.object({
   expiresAt: z.string().nullable(),
 });
 
+export type Me = z.infer<typeof meSchema>;
+
 /** Gives a role to everybody in a group of the directory, or to one person. */
 export const roleBindingSchema = z
   .strictObject({
@@ -78,3 +80,24 @@ export type TokenView = z.infer<typeof tokenViewSchema>;
 export const tokensSchema = z.object({ tokens: z.array(tokenViewSchema) });
 /** The one time that the token itself is shown. */
 export const createdTokenSchema = tokenViewSchema.extend({ token: z.string() });
+
+/** `GET /v1/login/options`: `local` means that the login file of the machine is the only one. */
+export const loginOptionsSchema = z.object({ kind: z.enum(['local', 'oidc']) });
+
+/** `POST /v1/login/device`: what a client shows to its person; `handle` asks for the outcome. */
+export const begunDeviceLoginSchema = z.object({
+  handle: z.string(),
+  userCode: z.string(),
+  verificationUri: z.string(),
+  verificationUriComplete: z.string().nullable(),
+  intervalSeconds: z.number(),
+  expiresInSeconds: z.number(),
+});
+
+/** `POST /v1/login/device/finish`. */
+export const newLoginSchema = z.object({
+  token: z.string(),
+  expiresAt: z.string(),
+  subject: z.string(),
+  name: z.string(),
+});

@@ -37,6 +37,11 @@ export function needsRsyslog(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noRsyslog');
 }
 
+/** Whether a test needs a real LDAP directory: it skips with the key `slapd` where none can be had. */
+export function needsSlapd(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noSlapd');
+}
+
 /** A path as a person wants to read it. */
 export function shownPath(projectRoot: string, file: string | undefined): string {
   return file === undefined ? '(unknown file)' : relative(projectRoot, file);

@@ -6,12 +6,13 @@ import { colours } from '../colours.ts';
 import { readLocalConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
 import { programs, requirePrograms } from '../packages.ts';
+import type { Program } from '../packages.ts';
 import { openPortBook } from '../port-book.ts';
 import { projectRoot } from '../project-root.ts';
 import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
 import { findDockerEngine } from './docker-engine.ts';
-import { needsEngine, needsRsyslog } from './test-files.ts';
+import { needsEngine, needsRsyslog, needsSlapd } from './test-files.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,7 +29,8 @@ export async function bringUpTestParts(
 ): Promise<Environment> {
   const { setpriv, redis, bubblewrap, git, zstd, tar } = programs;
   requirePrograms([setpriv, redis, bubblewrap, git, zstd, tar], say);
-  if (files.some(needsRsyslog)) bringUpRsyslog(say);
+  if (files.some(needsRsyslog)) installOptional(programs.rsyslog, say);
+  if (files.some(needsSlapd)) installOptional(programs.slapd, say);
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
   unwinding.add(() => rmSync(folder, { recursive: true, force: true }));
   const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);
@@ -46,13 +48,13 @@ export async function bringUpTestParts(
   };
 }
 
-/** Where it cannot be installed its tests skip with the key `rsyslog`. */
-function bringUpRsyslog(say: (line: string) => void): void {
+/** Where it cannot be installed its tests skip with a key of the program's name. */
+function installOptional(wanted: Program, say: (line: string) => void): void {
   try {
-    requirePrograms([programs.rsyslog], say);
+    requirePrograms([wanted], say);
   } catch (error) {
     if (!isCodedError(error, 'package_missing')) throw error;
-    say(colours.yellow(`no rsyslog: ${error.message}`));
+    say(colours.yellow(`no ${wanted.package}: ${error.message}`));
   }
 }
 

@@ -60,6 +60,13 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /readyz': 'open',
   'GET /openapi.json': 'open',
 
+  // how one gets in
+  'GET /v1/login/options': 'open',
+  'GET /v1/login': 'open',
+  'GET /v1/login/callback': 'open',
+  'POST /v1/login/device': 'open',
+  'POST /v1/login/device/finish': 'open',
+
   // who one is, and who may be what
   'GET /v1/me': 'anybody',
   'POST /v1/logout': 'anybody',

@@ -7,6 +7,8 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
  * one is for a listener that never leaves the machine.
  */
 const cookieNames = { secure: '__Host-lemniscate', plain: 'lemniscate' } as const;
+/** Ties a login that has begun to the browser in which it did. */
+const flowNames = { secure: '__Host-lemniscate-login', plain: 'lemniscate-login' } as const;
 
 /** A token and how it came: what a browser sends by itself needs a proof that a page of ours meant it. */
 export interface SentToken {
@@ -50,6 +52,17 @@ function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
 }
 
+/** Keeps the login in the browser, out of reach of every script. */
+export function setLoginCookie(reply: FastifyReply, token: string, expiresAt: string, secure: boolean): void {
+  const name = secure ? cookieNames.secure : cookieNames.plain;
+  // Lax, not Strict: the first page after the issuer's redirect has to have it. Changes are guarded by their origin.
+  const options = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
+  void reply.header(
+    'set-cookie',
+    stringifySetCookie({ name, value: token, ...options, expires: new Date(expiresAt) }),
+  );
+}
+
 /** Removes the login from the browser. */
 export function forgetLoginCookie(reply: FastifyReply): void {
   const gone = { path: '/', httpOnly: true, sameSite: 'lax', maxAge: 0 } as const;
@@ -57,4 +70,23 @@ export function forgetLoginCookie(reply: FastifyReply): void {
     stringifySetCookie({ name: cookieNames.secure, value: '', ...gone, secure: true }),
     stringifySetCookie({ name: cookieNames.plain, value: '', ...gone, secure: false }),
   ]);
+}
+
+/** The handle of the browser's login under way. */
+export function flowOf(request: FastifyRequest): string | null {
+  const cookies = parseCookie(request.headers.cookie ?? '');
+  return cookies[flowNames.secure] ?? cookies[flowNames.plain] ?? null;
+}
+
+/** Keeps the handle while the browser is at the issuer. */
+export function setFlowCookie(reply: FastifyReply, handle: string, seconds: number, secure: boolean): void {
+  const name = secure ? flowNames.secure : flowNames.plain;
+  const options = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
+  void reply.header('set-cookie', stringifySetCookie({ name, value: handle, ...options, maxAge: seconds }));
+}
+
+export function forgetFlowCookie(reply: FastifyReply, secure: boolean): void {
+  const name = secure ? flowNames.secure : flowNames.plain;
+  const gone = { path: '/', httpOnly: true, sameSite: 'lax', maxAge: 0, secure } as const;
+  void reply.header('set-cookie', stringifySetCookie({ name, value: '', ...gone }));
 }

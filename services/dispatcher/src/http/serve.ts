@@ -11,7 +11,6 @@ import type { PatchDeps } from '../application/review/read-patch.ts';
 import type { ProjectDeps } from '../application/projects/change-policy.ts';
 import type { RevokeDeps } from '../application/revocation/revoke.ts';
 import type { ReviewDeps } from '../application/review/decide-diff.ts';
-import type { LoginFailures } from '../application/access/login-failures.ts';
 import { registerAccessRoutes } from './access-routes.ts';
 import type { AccessRouteDeps } from './access-routes.ts';
 import { createApp } from './app.ts';
@@ -31,6 +30,8 @@ import { registerLogRoutes } from './log-routes.ts';
 import { registerPermitRoutes } from './permits-routes.ts';
 import type { OpenAnswers } from './open-answers.ts';
 import { registerExtensionRoutes } from './extension-routes.ts';
+import { registerLoginRoutes } from './login-routes.ts';
+import type { LoginRouteDeps } from './login-routes.ts';
 import { registerMessageRoutes, registerNextMessageRoutes } from './message-routes.ts';
 import { registerProjectRoutes } from './project-routes.ts';
 import { registerRevocationRoutes } from './revocation-routes.ts';
@@ -80,8 +81,8 @@ export type PublicDeps = FrameDeps &
   CostRouteDeps &
   CostAdminDeps &
   AuditRouteDeps &
-  AccessRouteDeps & {
-    readonly loginFailures: LoginFailures;
+  AccessRouteDeps &
+  LoginRouteDeps & {
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
     readonly ready: HealthDeps['parts'];
@@ -141,6 +142,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerCostRoutes(app, deps);
   registerCostAdminRoutes(app, deps);
   registerAccessRoutes(app, deps);
+  registerLoginRoutes(app, deps);
 }
 
 /** The internal listener: agent servers with a certificate of ours, and nobody else. */

@@ -1,7 +1,8 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Authenticator, Person } from '../identity.ts';
+import type { Issuer } from '../ports/issuer.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import { authenticateLogin, loginTokenPrefix } from './logins.ts';
+import { authenticateLogin, loginTokenPrefix, personOfDirectory } from './logins.ts';
 import type { FirstAdministrators } from './logins.ts';
 import { authenticateToken, serviceTokenPrefix } from './service-tokens.ts';
 
@@ -36,4 +37,16 @@ function nothingSent(): CodedError {
     'unauthenticated',
     'No login was sent. Send it as "Authorization: Bearer TOKEN"; "lemniscate login" gets one.',
   );
+}
+
+/**
+ * Whose token of the issuer it is, with the roles of its groups. Nobody sat in front of it: it is automation.
+ * @throws CodedError `unauthenticated`
+ */
+export async function authenticateIssued(
+  deps: { readonly database: Transaction; readonly administrators: FirstAdministrators },
+  issuer: Issuer,
+  token: string,
+): Promise<Person> {
+  return personOfDirectory(deps, await issuer.verifyAccessToken(token));
 }

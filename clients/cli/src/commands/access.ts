@@ -1,0 +1,109 @@
+import { createdTokenSchema, roleBindingsSchema, tokensSchema } from '@lemniscate/shared/api/identity.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { makeVisible } from '@lemniscate/shared/text/visible.ts';
+import type { Command } from 'commander';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+
+interface BindingOptions {
+  readonly group?: string;
+  readonly person?: string;
+  readonly project: string;
+}
+
+function readPrincipal({ group, person }: BindingOptions) {
+  if (group !== undefined && person === undefined) return { kind: 'group', principal: group };
+  if (person !== undefined && group === undefined) return { kind: 'person', principal: person };
+  throw new CodedError('request_invalid', 'Name either --group or --person.');
+}
+
+/** `lemniscate roles`: which groups and people are what. */
+export function registerRoles(program: Command, io: CommandIo): void {
+  const roles = program.command('roles').description('Binds roles to groups of the directory and to people.');
+  roles
+    .command('list')
+    .option('--json', 'as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const { bindings } = await (await connectFleet(io)).json('/v1/role-bindings', roleBindingsSchema);
+      if (options.json === true) return printJson(io, bindings);
+      for (const { kind, principal, role, project } of bindings)
+        io.stdout.write(
+          `${role}  ${project === '*' ? 'every project' : project}  ${kind} ${makeVisible(principal)}\n`,
+        );
+      return undefined;
+    });
+  for (const [name, method] of [
+    ['bind', 'PUT'],
+    ['unbind', 'DELETE'],
+  ] as const)
+    roles
+      .command(name)
+      .argument('<role>')
+      .option('--group <name>', 'everybody in this group of the directory')
+      .option('--person <subject>', 'one person')
+      .option('--project <id>', 'in this project; without it everywhere', '*')
+      .action(async (role: string, options: BindingOptions) => {
+        const binding = { ...readPrincipal(options), role, project: options.project };
+        const client = await connectFleet(io);
+        if (method === 'PUT') await client.open('/v1/role-bindings', { method, body: binding });
+        else await client.open(`/v1/role-bindings?${new URLSearchParams(binding).toString()}`, { method });
+        io.stdout.write(name === 'bind' ? 'Bound.\n' : 'No longer bound.\n');
+      });
+}
+
+interface TokenOptions {
+  readonly project: string;
+  readonly role: string[];
+  readonly scope: string[];
+  readonly days: string;
+}
+
+/** `lemniscate tokens`: logins of programs. */
+export function registerTokens(program: Command, io: CommandIo): void {
+  const tokens = program.command('tokens').description('Makes and ends tokens for programs.');
+  tokens
+    .command('list')
+    .option('--json', 'as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const found = await (await connectFleet(io)).json('/v1/tokens', tokensSchema);
+      if (options.json === true) return printJson(io, found.tokens);
+      for (const token of found.tokens) {
+        const until = token.revokedAt === null ? `until ${token.expiresAt}` : `revoked ${token.revokedAt}`;
+        io.stdout.write(
+          `${token.id}  ${makeVisible(token.name)}  ${token.project}  ${token.roles.join(',')}  ${until}\n`,
+        );
+      }
+      return undefined;
+    });
+  tokens
+    .command('create')
+    .description('Makes a token and shows it, this once.')
+    .argument('<name>', 'what it is for')
+    .requiredOption('--project <id>', 'where it works; "*" for every project')
+    .requiredOption('--role <role...>', 'what it is; nothing that you are not')
+    .requiredOption('--scope <scope...>', 'what it may do, as in sessions:write')
+    .option('--days <number>', 'ends after so many days', '90')
+    .action(async (name: string, options: TokenOptions) => {
+      const created = await (
+        await connectFleet(io)
+      ).json('/v1/tokens', createdTokenSchema, {
+        method: 'POST',
+        body: {
+          name,
+          project: options.project,
+          roles: options.role,
+          scopes: options.scope,
+          expiresInDays: Number(options.days),
+        },
+      });
+      io.stderr.write(`Token ${created.id}, until ${created.expiresAt}. It is not shown again:\n`);
+      io.stdout.write(`${created.token}\n`);
+    });
+  tokens
+    .command('revoke')
+    .argument('<token>', 'its id')
+    .action(async (id: string) => {
+      await (await connectFleet(io)).open(`/v1/tokens/${encodeURIComponent(id)}`, { method: 'DELETE' });
+      io.stdout.write('Revoked.\n');
+    });
+}

@@ -1,0 +1,62 @@
+import { createRemoteJWKSet, errors, jwtVerify } from 'jose';
+import type { JWTPayload } from 'jose';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+
+export interface TokenVerifierOptions {
+  readonly issuer: string;
+  readonly keysUrl: URL;
+  readonly skewSeconds: number;
+  /** How often at most an unknown key makes it ask for the keys again. Milliseconds. */
+  readonly keysCooldownMs: number;
+}
+
+/** Checks signature, issuer, audience and times; keys are read again when an unknown one signs. */
+export type TokenVerifier = (
+  token: string,
+  audience: string,
+  more?: { readonly type?: string },
+) => Promise<JWTPayload>;
+
+/** Asymmetric only: with a shared secret whoever checks could also sign. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+
+export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+  const keys = createRemoteJWKSet(options.keysUrl, {
+    cooldownDuration: options.keysCooldownMs,
+    cacheMaxAge: 10 * 60_000,
+    timeoutDuration: 5_000,
+  });
+  return async (token, audience, { type } = {}) => {
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        issuer: options.issuer,
+        audience,
+        clockTolerance: options.skewSeconds,
+        algorithms,
+        requiredClaims: ['sub', 'exp', 'iat'],
+        ...(type === undefined ? {} : { typ: type }),
+      });
+      // A token for several parties must have been asked for by us.
+      if (payload['azp'] !== undefined && Array.isArray(payload.aud) && payload['azp'] !== audience)
+        throw new CodedError('unauthenticated', 'The token was made for somebody else (azp).');
+      return payload;
+    } catch (error) {
+      throw toCoded(error);
+    }
+  };
+}
+
+function toCoded(error: unknown): unknown {
+  if (error instanceof errors.JWKSTimeout || error instanceof TypeError)
+    return new CodedError('service_unreachable', 'The issuer does not give its keys.', {}, error);
+  if (error instanceof errors.JWTExpired)
+    return new CodedError('unauthenticated', 'The token has expired. Log in again.', {}, error);
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return new CodedError('unauthenticated', `The token does not fit (${error.claim}).`, {}, error);
+  // Some failures to read the keys are plain JOSEErrors: an answer of 500, a text that is no key set.
+  if (error instanceof errors.JOSEError && error.code === 'ERR_JOSE_GENERIC')
+    return new CodedError('service_unreachable', 'The issuer does not give its keys.', {}, error);
+  if (error instanceof errors.JOSEError)
+    return new CodedError('unauthenticated', `The token is not valid (${error.code}).`, {}, error);
+  return error;
+}
