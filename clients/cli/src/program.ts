@@ -6,12 +6,15 @@ import { registerCostsReplay } from './commands/costs-replay.ts';
 import { registerCostsReport } from './commands/costs-report.ts';
 import { registerCostsSettings } from './commands/costs-settings.ts';
 import { connectFleet } from './commands/context.ts';
+import { registerCompletion } from './commands/completion.ts';
 import { registerDiff } from './commands/diff.ts';
 import { registerLogin } from './commands/login.ts';
 import { registerPolicyCheck } from './commands/policy-check.ts';
 import { registerPolicyJudge } from './commands/policy-judge.ts';
+import { registerRerun } from './commands/rerun.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
+import { registerDoctor } from './commands/doctor.ts';
 import { registerExtend } from './commands/extend.ts';
 import { registerMessage } from './commands/message.ts';
 import { registerProjects } from './commands/projects.ts';
@@ -20,6 +23,7 @@ import type { CommandIo } from './io.ts';
 
 const commands = [
   registerRun,
+  registerRerun,
   registerAcp,
   registerDiff,
   registerSessions,
@@ -36,6 +40,7 @@ const commands = [
   registerCostsReplay,
   registerCostsReport,
   registerCostsSettings,
+  registerDoctor,
 ];
 
 /** The whole command line. Commander throws instead of exiting, so that `main` alone decides on exit codes. */
@@ -56,5 +61,6 @@ export function createProgram(io: CommandIo): Command {
     ...io,
     fetchJson: async (path, schema) => (await connectFleet(io)).json(path, schema),
   });
+  registerCompletion(program);
   return program;
 }

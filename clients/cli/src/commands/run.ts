@@ -1,10 +1,12 @@
 import { sessionViewSchema, toolCallViewSchema } from '@lemniscate/shared/api/session.ts';
-import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import type { CreateSession, SessionView } from '@lemniscate/shared/api/session.ts';
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 import { verifySessionChain } from '../audit-check.ts';
+import { readAttachments } from '../attachments.ts';
 import { announceBounds, readBounds } from '../bounds.ts';
 import { readExecution } from '../execution.ts';
 import { askApproval, waitingApprovals } from '../follow/approvals.ts';
@@ -12,7 +14,7 @@ import { showDiffFiles, showPatch } from '../follow/diff-view.ts';
 import { askExtension, waitingExtension } from '../follow/extensions.ts';
 import { followSession } from '../follow/event-stream.ts';
 import { askNextMessage } from '../follow/messages.ts';
-import { createSessionView } from '../follow/session-view.ts';
+import { createLiveScreen, createPlainScreen } from '../follow/screen.ts';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
 import { openSession } from '../open-session.ts';
@@ -22,9 +24,11 @@ import { connectFleet, printJson } from './context.ts';
 import { quoteForShell } from '../shell-word.ts';
 import { readPatch } from './diff-decision.ts';
 
-interface RunOptions {
+export interface RunOptions {
   readonly repo: string;
+  readonly attach?: readonly string[];
   readonly project?: string;
+  readonly agent?: string;
   readonly model?: string;
   readonly runtime?: string;
   readonly nonInteractive?: boolean;
@@ -42,24 +46,48 @@ export async function attend(
   client: ApiClient,
   sessionId: string,
   io: CommandIo,
-  options: { readonly out: NodeJS.WritableStream & CommandIo['stdout']; readonly interactive: boolean },
+  options: { readonly out: CommandIo['stdout']; readonly interactive: boolean },
 ): Promise<SessionView> {
-  const view = createSessionView(options.out, io.colour);
+  const told = createTold(client, sessionId);
+  const screen = options.interactive
+    ? createLiveScreen(io, told.actions, () => performance.now())
+    : createPlainScreen(options.out, io.colour);
   const events = followSession(client, {
     sessionId,
     after: 0,
     signal: io.signal,
     patienceMs,
-    onInterruption: () => options.out.write('\n! the fleet is away; going on as soon as it answers\n'),
+    onInterruption: () => screen.note('! the fleet is away; going on as soon as it answers'),
   });
-  for await (const event of events) {
-    view.show(event);
-    if (!options.interactive || !isQuestion(event.event)) continue;
-    view.flush();
-    await askPerson(client, sessionId, event.event);
+  try {
+    for await (const event of events) {
+      screen.show(event);
+      told.rethrow();
+      if (!options.interactive || !isQuestion(event.event)) continue;
+      await screen.aside(() => askPerson(client, sessionId, event.event));
+    }
+  } finally {
+    screen.end();
   }
-  view.flush();
   return client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
+}
+
+/** What single keys ask of the fleet. A request that failed is thrown where the session is followed. */
+function createTold(client: ApiClient, sessionId: string) {
+  let failure: unknown;
+  const ask = (what: 'stop' | 'interrupt'): void => {
+    client
+      .json(`/v1/sessions/${sessionId}/${what}`, z.unknown(), { method: 'POST', body: {} })
+      .catch((error: unknown) => {
+        if (!isCodedError(error, 'session_ended')) failure ??= error;
+      });
+  };
+  return {
+    actions: { stop: () => ask('stop'), interrupt: () => ask('interrupt') },
+    rethrow: () => {
+      if (failure !== undefined) throw failure;
+    },
+  };
 }
 
 function isQuestion(event: SessionEvent): boolean {
@@ -89,6 +117,39 @@ async function stopSession(client: ApiClient, sessionId: string, io: CommandIo):
 }
 
 async function run(instruction: string, options: RunOptions, io: CommandIo): Promise<void> {
+  const attached = await readAttachments(options.attach ?? []);
+  await runSession(io, options, async (client, order) => {
+    const { session, repository, dirty } = await openSession(
+      client,
+      { ...order, instruction: `${instruction}${attached}`, repositoryFolder: options.repo },
+      io.signal,
+    );
+    return {
+      session,
+      folder: repository.folder,
+      note: dirty ? ', with its uncommitted changes' : '',
+    };
+  });
+}
+
+/** What a run opens its session with, besides instruction and repository. */
+type Order = Omit<CreateSession, 'instruction' | 'repository'>;
+
+interface Opened {
+  readonly session: SessionView;
+  readonly folder: string;
+  readonly note: string;
+}
+
+/**
+ * Opens a session where `LEMNISCATE_AGENT_EXECUTION` says, follows it to its end and reports it; the process' exit code
+ * is the session's.
+ */
+export async function runSession(
+  io: CommandIo,
+  options: Omit<RunOptions, 'repo' | 'attach'>,
+  open: (client: ApiClient, order: Order) => Promise<Opened>,
+): Promise<void> {
   const execution = readExecution(io.env);
   const bounds = readBounds(io.env);
   const client = await connectFleet(io);
@@ -96,40 +157,29 @@ async function run(instruction: string, options: RunOptions, io: CommandIo): Pro
   const interactive = io.interactive && options.nonInteractive !== true && options.json !== true;
   const workstation = execution === 'workstation' ? await startWorkstation(client, io.env, io.signal) : null;
   try {
-    const {
-      session: opened,
-      repository,
-      dirty,
-    } = await openSession(
-      client,
-      {
-        instruction,
-        repositoryFolder: options.repo,
-        surface: 'terminal',
-        interactive,
-        execution,
-        bounds,
-        followUps: interactive && options.stay === true,
-        ...(options.project === undefined ? {} : { project: options.project }),
-        ...(options.model === undefined ? {} : { model: options.model }),
-        ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
-        ...(workstation === null ? {} : { server: workstation.serverId }),
-      },
-      io.signal,
-    );
-    out.write(
-      `session ${opened.id} on ${repository.folder}${dirty ? ', with its uncommitted changes' : ''}\n`,
-    );
-    out.write(`model ${opened.model}, execution ${opened.execution}\n`);
+    const opened = await open(client, {
+      surface: 'terminal',
+      interactive,
+      execution,
+      bounds,
+      followUps: interactive && options.stay === true,
+      ...(options.project === undefined ? {} : { project: options.project }),
+      ...(options.agent === undefined ? {} : { agent: options.agent }),
+      ...(options.model === undefined ? {} : { model: options.model }),
+      ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
+      ...(workstation === null ? {} : { server: workstation.serverId }),
+    });
+    out.write(`session ${opened.session.id} on ${opened.folder}${opened.note}\n`);
+    out.write(`model ${opened.session.model}, execution ${opened.session.execution}\n`);
     for (const sentence of announceBounds(bounds)) out.write(`${sentence}\n`);
     let session: SessionView;
     try {
-      session = await attend(client, opened.id, io, { out, interactive });
+      session = await attend(client, opened.session.id, io, { out, interactive });
     } catch (error) {
       if (!io.signal.aborted) throw error;
-      session = await stopSession(client, opened.id, io);
+      session = await stopSession(client, opened.session.id, io);
     }
-    await report(client, session, repository.folder, io, options.json === true);
+    await report(client, session, opened.folder, io, options.json === true);
     io.setExitCode(session.exitCode ?? exitCodes.failed);
   } finally {
     await workstation?.stop();
@@ -165,6 +215,8 @@ async function report(
   return undefined;
 }
 
+const collect = (value: string, before: string[] = []): string[] => [...before, value];
+
 /** `lemniscate run "…"`. */
 export function registerRun(program: Command, io: CommandIo): void {
   program
@@ -174,7 +226,9 @@ export function registerRun(program: Command, io: CommandIo): void {
     )
     .argument('<instruction>', 'what the agent should do')
     .option('--repo <folder>', 'the repository', '.')
+    .option('--attach <file>', 'a text file that the agent reads with the instruction (repeatable)', collect)
     .option('--project <name>', 'the project whose policy and budgets apply')
+    .option('--agent <name>', 'the agent that works')
     .option('--model <id>', 'the model')
     .option('--runtime <name>', 'who drives the loop')
     .option('--non-interactive', 'nobody can be asked: what needs an approval is refused')
@@ -188,7 +242,10 @@ uses this machine. Exit codes: 0 finished, 1 failed, 2 usage, 3 a budget ran out
 
 Examples:
   $ lemniscate run "fix the failing test"
-  $ lemniscate run "add a --version flag" --repo ../tool --json`,
+  $ lemniscate run "add a --version flag" --repo ../tool --json
+  $ lemniscate run "make this pass" --attach build.log
+
+In a terminal: s stops the session at any time, Ctrl-C interrupts what the agent does and asks what next.`,
     )
     .action((instruction: string, options: RunOptions) => run(instruction, options, io));
 }

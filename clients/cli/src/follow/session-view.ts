@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream';
 import type { PositionedEvent, SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import pc from 'picocolors';
@@ -17,7 +16,7 @@ export interface SessionView {
 const countFiles = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`;
 
 /** Writes a session as it happens: states, what the model says, each tool call with its state, output, cost. */
-export function createSessionView(out: Writable, colour: boolean): SessionView {
+export function createSessionView(out: { write(text: string): unknown }, colour: boolean): SessionView {
   const paint = pc.createColors(colour);
   const shown = new Map<string, number>();
   const titles = new Map<string, string>();
