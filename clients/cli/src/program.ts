@@ -16,6 +16,7 @@ import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerExtend } from './commands/extend.ts';
+import { registerIntake } from './commands/intake.ts';
 import { registerMessage } from './commands/message.ts';
 import { registerProjects } from './commands/projects.ts';
 import { registerRevoke } from './commands/revoke.ts';
@@ -35,6 +36,7 @@ const commands = [
   registerLogin,
   registerRoles,
   registerTokens,
+  registerIntake,
   registerPolicyCheck,
   registerPolicyJudge,
   registerCostsReplay,

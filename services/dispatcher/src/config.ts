@@ -64,6 +64,10 @@ const dispatcherVariables = z.object({
   LEMNISCATE_START_TIMEOUT_MS: variable.integer(1_000, 600_000).default(60_000),
   LEMNISCATE_MAX_LOSSES: variable.integer(0, 100).default(2),
   LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: variable.integer(1, 604_800).default(3_600),
+  /** Sessions of one project that may wait, unless the project has a bound of its own. */
+  LEMNISCATE_QUEUE_MAX_BACKLOG: variable.integer(0, 10_000_000).default(50_000),
+  /** Sessions that may start on one server at once. */
+  LEMNISCATE_SERVER_STARTING_LIMIT: variable.integer(1, 10_000).default(32),
   LEMNISCATE_SESSION_MAX_ACTIONS: variable.integer(1, 100_000).optional(),
   LEMNISCATE_SESSION_MAX_MINUTES: variable.integer(1, 10_080).optional(),
   LEMNISCATE_SESSION_MAX_EXTENSIONS: variable.integer(0, 1_000).optional(),
@@ -135,6 +139,7 @@ export function announcedBounds(config: DispatcherConfig): { name: string; value
     LEMNISCATE_START_TIMEOUT_MS: 60_000,
     LEMNISCATE_MAX_LOSSES: 2,
     LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: 3_600,
+    LEMNISCATE_QUEUE_MAX_BACKLOG: 50_000,
     LEMNISCATE_SESSION_MAX_ACTIONS: 150,
     LEMNISCATE_SESSION_MAX_MINUTES: 45,
     LEMNISCATE_SESSION_MAX_EXTENSIONS: 5,

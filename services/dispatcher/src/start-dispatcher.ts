@@ -158,7 +158,12 @@ async function build(
     openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
-    rebuildLedger: () => rebuildLedger({ database, reservations: delivery.reservations }),
+    rebuildLedger: () =>
+      rebuildLedger({
+        database,
+        reservations: delivery.reservations,
+        startingLimit: config.LEMNISCATE_SERVER_STARTING_LIMIT,
+      }),
     settleUsage: (claim: AttemptClaim) =>
       settleAttempt({ database, audit, events, priceBook, clock, open, log }, claim),
     bundleAddress: (projectId: string, sha256: string) =>
@@ -337,6 +342,8 @@ function settingsOf(config: DispatcherConfig) {
     graceMs: config.LEMNISCATE_GRACE_MS,
     maxLosses: config.LEMNISCATE_MAX_LOSSES,
     queueMaxWaitSeconds: config.LEMNISCATE_QUEUE_MAX_WAIT_SECONDS,
+    maxBacklog: config.LEMNISCATE_QUEUE_MAX_BACKLOG,
+    startingLimit: config.LEMNISCATE_SERVER_STARTING_LIMIT,
     times: { leaseMs: config.LEMNISCATE_LEASE_MS, startTimeoutMs: config.LEMNISCATE_START_TIMEOUT_MS },
     // A provider may be silent so long while it answers, and an exchange may take so long.
     idleMs: 90_000,

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { surfaces } from '../protocol/session-order.ts';
 import { deciders } from '../protocol/permit.ts';
 import { diffSummarySchema } from '../repository/diff.ts';
+import { placementName } from '../queue/placement-class.ts';
+import { priorities } from '../queue/priority.ts';
 import { repositorySourceSchema } from '../repository/source.ts';
 import { sessionBoundsSchema } from '../session/allowance.ts';
 import { endReasons, pauseReasons } from '../session/end.ts';
@@ -28,6 +30,15 @@ export const createSessionSchema = z.strictObject({
   followUps: z.boolean().default(false),
   /** Tighter bounds than the policy's; looser ones have no effect. */
   bounds: sessionBoundsSchema.optional(),
+  /** Its turn among the project's own waiting sessions; absent: by surface, a person who waits first. */
+  priority: z.enum(priorities).optional(),
+  /** What its server must have, beside what the project asks for. */
+  requires: z
+    .strictObject({
+      architecture: z.string().regex(placementName, 'must be a name such as arm64').optional(),
+      labels: z.array(z.string().regex(placementName, 'must be a name')).max(16).optional(),
+    })
+    .optional(),
   /** Pins the session to one agent server, such as the one that the CLI started on this machine. */
   server: z.string().min(1).max(64).optional(),
   /** Blocks until the session has ended, at most `maxWaitSeconds`. */
@@ -91,7 +102,17 @@ export const sessionViewSchema = z.object({
       acceptedFiles: z.array(z.string()).nullable(),
     })
     .nullable(),
-  queue: z.object({ position: z.int() }).nullable(),
+  /** While it waits for a server, else null. */
+  queue: z
+    .object({
+      /** 1: next; 0: a server is being asked. Far back in a long queue it is the upper bound. */
+      position: z.int(),
+      /** From the pace of the last minutes; null: nothing has been started of late, so nobody can tell. */
+      estimatedWaitSeconds: z.int().nullable(),
+      /** Why it does not move: intake is paused for the whole fleet, its pool or its project. */
+      paused: z.enum(['fleet', 'pool', 'project']).nullable(),
+    })
+    .nullable(),
 });
 export type SessionView = z.infer<typeof sessionViewSchema>;
 

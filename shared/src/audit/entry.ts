@@ -38,6 +38,14 @@ export const auditEntryTypes = [
   'diff.voted', // one of several people accepted it
   'diff.decided', // decision, subject, digest, the session's closing digest
   'policy.changed', // project, digest before and after
+  'queue.changed', // project's weight, bounds, pool: before and after
+  'intake.paused', // fleet, pool or project
+  'intake.resumed',
+  'fleet.stopped', // the kill switch: how many sessions were ended
+  'server.invited', // a join token was made: pool, capacity
+  'server.approved', // its capacity is no longer clamped
+  'server.drained', // deadline
+  'server.undrained',
   'server.joined',
   'server.left',
   'login.accepted',

@@ -27,6 +27,7 @@ export const errorCatalogue = {
   model_unknown: { status: 422, title: 'Unknown model' },
   runtime_unknown: { status: 422, title: 'Unknown runtime' },
   execution_refused: { status: 422, title: 'Execution place refused' },
+  backlog_full: { status: 429, title: 'Too many sessions of the project wait already' },
   session_unknown: { status: 404, title: 'Unknown session' },
   session_ended: { status: 409, title: 'The session has ended' },
   diff_missing: { status: 404, title: 'No diff is offered' },

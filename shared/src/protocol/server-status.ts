@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { heldSchema, nameSchema } from './identity.ts';
+import { placementName } from '../queue/placement-class.ts';
 import { serverCommandSchema } from './session-order.ts';
 
 /** `GET /status` of an agent server, and the body of its heartbeat. The identity is the certificate's, not the body's. */
@@ -12,6 +13,14 @@ export const serverStatusSchema = z.object({
   warm: z.int().min(0),
   driver: z.string(),
   profiles: z.array(z.string()),
+  /** Agent runtimes that it can drive beside `native`. Absent, as everything below: a server of an older version. */
+  runtimes: z.array(nameSchema).max(64).optional(),
+  /** Node's name of the processor, such as `x64`. */
+  architecture: nameSchema.optional(),
+  /** What its operator says of it, for sessions that ask for it. */
+  labels: z.array(z.string().regex(placementName, 'must be a name')).max(64).optional(),
+  /** Keys of the repositories that it has at hand. */
+  mirrors: z.array(z.string().max(64)).max(256).optional(),
   draining: z.boolean(),
   /** Why it takes no sessions at the moment, for the operator; absent while healthy. */
   unhealthy: z.string().optional(),

@@ -2,10 +2,12 @@ import { EventEmitter } from 'node:events';
 
 /** What a part of this process tells the others after a commit. Each is repeated by somebody's timer. */
 export interface SignalPayloads {
-  /** Rows wait in the outbox. */
+  /** Sessions wait in the outbox, or the queue has room for them. */
   outbox: undefined;
   /** A server may have room for another session. */
   slotFreed: undefined;
+  /** A session runs: its server may start another one. */
+  running: { readonly serverId: string; readonly sessionId: string };
   /** A session has ended (its id). */
   ended: string;
   /** Something began or stopped to wait for a person. */

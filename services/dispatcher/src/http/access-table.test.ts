@@ -58,6 +58,9 @@ describe('the table of who may use which route', () => {
     );
     assert.deepEqual(may('operator'), [
       'POST /v1/sessions/:id/stop',
+      'PUT /v1/projects/:id/queue',
+      'PUT /v1/intake/:scope',
+      'DELETE /v1/intake/:scope',
       'DELETE /v1/servers/:id',
       'POST /v1/costs/rebuild',
     ]);

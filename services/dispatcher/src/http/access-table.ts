@@ -40,6 +40,7 @@ const workers: readonly Role[] = ['member', 'project_admin', 'administrator'];
 const deciders: readonly Role[] = ['approver', 'project_admin', 'administrator'];
 const admins: readonly Role[] = ['project_admin', 'administrator'];
 const administrators: readonly Role[] = ['administrator'];
+const operators: readonly Role[] = ['operator', 'administrator'];
 const accountants: readonly Role[] = ['finops', 'administrator'];
 const costReaders: readonly Role[] = [...readers, 'finops'];
 const ownMember: readonly Role[] = ['member'];
@@ -113,6 +114,14 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'PUT /v1/projects/:id/policy': row('projects', 'project', admins),
   'GET /v1/projects/:id/policies': row('projects', 'project', readers),
   'GET /v1/projects/:id/policies/:version': row('projects', 'project', readers),
+  'GET /v1/projects/:id/queue': row('projects', 'project', [...readers, 'operator']),
+  'PUT /v1/projects/:id/queue': row('servers', 'fleet', operators),
+
+  // intake and the kill switch
+  'GET /v1/intake': 'anybody',
+  'PUT /v1/intake/:scope': row('servers', 'fleet', operators),
+  'DELETE /v1/intake/:scope': row('servers', 'fleet', operators),
+  'POST /v1/fleet/stop': row('servers', 'fleet', administrators),
 
   // agent servers
   'GET /v1/servers': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),

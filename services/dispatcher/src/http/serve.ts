@@ -44,6 +44,10 @@ import { registerHealthRoutes } from './health-routes.ts';
 import type { HealthDeps } from './health-routes.ts';
 import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
 import { requireAgentServer, requirePerson } from './identity.ts';
+import { registerIntakeRoutes } from './intake-routes.ts';
+import type { IntakeRouteDeps } from './intake-routes.ts';
+import { registerQueueRoutes } from './queue-routes.ts';
+import type { QueueRouteDeps } from './queue-routes.ts';
 import { listen } from './listen.ts';
 import { refusePoison } from './refuse-poison.ts';
 import { registerServerRoutes } from './server-routes.ts';
@@ -78,6 +82,8 @@ export type PublicDeps = FrameDeps &
   ReviewDeps &
   RevokeDeps &
   ProjectDeps &
+  QueueRouteDeps &
+  IntakeRouteDeps &
   CostRouteDeps &
   CostAdminDeps &
   AuditRouteDeps &
@@ -137,6 +143,8 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
   registerProjectRoutes(app, deps);
+  registerQueueRoutes(app, deps);
+  registerIntakeRoutes(app, deps);
   registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);
   registerCostRoutes(app, deps);

@@ -1,8 +1,10 @@
 import { closeAbandoned } from '../application/audit/abandoned-calls.ts';
-import { drainOutbox } from '../application/placement/drain-outbox.ts';
+import { endStopped } from '../application/intake/stop-fleet.ts';
+import { createQueueBook } from '../application/admission/queue-book.ts';
+import { queueDepth } from '../application/admission/admit-sessions.ts';
+import { endPinned } from '../application/placement/end-pinned.ts';
 import { placeSession } from '../application/placement/place-session.ts';
 import type { PlaceSessionDeps } from '../application/placement/place-session.ts';
-import { promoteWaiting } from '../application/placement/promote-waiting.ts';
 import { abortLostExchanges, sayAlive } from '../application/gateway/gateway-alive.ts';
 import type { AliveDeps } from '../application/gateway/gateway-alive.ts';
 import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
@@ -12,8 +14,10 @@ import { expireExtensions } from '../application/budgets/decide-extension.ts';
 import { finishIdle } from '../application/messages/send-message.ts';
 import { probeServers } from '../application/servers/probe-servers.ts';
 import type { ProbeDeps, ProbeMemory } from '../application/servers/probe-servers.ts';
-import type { PlacementJob, PlacementQueue } from '../application/ports/placement-queue.ts';
+import type { PlacementQueue, ReservedJob } from '../application/ports/placement-queue.ts';
+import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { SignalName } from '../application/signals.ts';
+import { startAdmission } from './admission.ts';
 import { expireApprovals } from './approval-expiry.ts';
 import { stopOverdue } from './budget-watch.ts';
 import { keepCosts } from './cost-loops.ts';
@@ -26,14 +30,10 @@ import type { ReaperDeps } from './reaper.ts';
 
 export interface JobDeps
   extends PlaceSessionDeps, ProbeDeps, ReaperDeps, ReapExchangesDeps, AliveDeps, RevocationWatchDeps {
+  readonly rebuildLedger: () => Promise<void>;
+  readonly clock: Clock;
   readonly queue: PlacementQueue & {
-    work(
-      place: (
-        job: PlacementJob,
-        failures: readonly string[],
-        started: number,
-      ) => ReturnType<typeof placeSession>,
-    ): void;
+    work(place: (job: ReservedJob) => Promise<void>): void;
   };
 }
 
@@ -45,6 +45,7 @@ export interface Jobs {
 export function startJobs(deps: JobDeps): Jobs {
   const { log } = deps;
   const probes: ProbeMemory = new Map();
+  const book = createQueueBook(deps.database, () => deps.clock.monotonicMs());
   const plan: readonly [
     name: string,
     everyMs: number,
@@ -52,8 +53,7 @@ export function startJobs(deps: JobDeps): Jobs {
     work: () => Promise<unknown>,
   ][] = [
     ['probe', 2_000, 'probeServers', () => probeServers(deps, probes)],
-    ['outbox', 1_000, 'outbox', () => drainOutbox(deps)],
-    ['promote', 1_000, 'slotFreed', () => promoteWaiting(deps)],
+    ['queue book', 1_000, null, book.look],
     ['reaper', 1_000, 'probeServers', () => reap(deps)],
     ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
     ['approval expiry', 1_000, null, () => expireApprovals(deps)],
@@ -63,21 +63,38 @@ export function startJobs(deps: JobDeps): Jobs {
     ['gateway alive', 5_000, null, () => sayAlive(deps)],
     ['lost exchanges', 5_000, 'ended', () => abortLostExchanges(deps)],
     ['revocations', 1_000, 'userRevoked', () => enforceRevocations(deps)],
+    ['stopped fleet', 2_000, null, () => endStopped(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
     ['abandoned calls', 5_000, 'ended', () => closeAbandoned(deps)],
     ['costs', 3_000, null, () => keepCosts(deps)],
   ];
-  const unsubscribes: (() => void)[] = [];
+  const admission = startAdmission({ ...deps, endPinned: (serverId) => endPinned(deps, serverId) });
+  const unsubscribes = [
+    deps.signals.on('outbox', admission.kick),
+    deps.signals.on('slotFreed', admission.kick),
+    deps.signals.on('running', ({ serverId, sessionId }) => {
+      deps.reservations.running(serverId, sessionId).catch((error: unknown) => {
+        // The server's next heartbeat corrects it.
+        log.debug({ err: error, server: serverId }, 'the ledger was not told that a session runs');
+      });
+    }),
+  ];
   const loops: Loop[] = plan.map(([name, everyMs, signal, work]) => {
     const loop = startLoop({ name, everyMs, log, work: async () => void (await work()) });
     if (signal !== null) unsubscribes.push(deps.signals.on(signal, loop.kick));
     return loop;
   });
-  deps.queue.work((job, failures, started) => placeSession(deps, job, failures, started));
+  let begun = 0;
+  deps.queue.work(async (job) => {
+    // A full queue stops admission, and what empties it are these.
+    begun += 1;
+    if (begun % (queueDepth / 4) === 0) admission.kick();
+    await placeSession(deps, job);
+  });
   return {
     stop: async (timeoutMs) => {
       for (const unsubscribe of unsubscribes) unsubscribe();
-      await Promise.all(loops.map((loop) => loop.stop(timeoutMs)));
+      await Promise.all([admission, ...loops].map((loop) => loop.stop(timeoutMs)));
     },
   };
 }

@@ -55,6 +55,8 @@ export interface TestFleet {
 
 export interface FleetOptions {
   readonly servers: readonly { readonly name: string; readonly capacity: number }[];
+  /** Of the one who calls; absent: all of them. */
+  readonly roles?: readonly string[];
 }
 
 /** The body of an ordinary request. */
@@ -94,6 +96,7 @@ export async function createTestFleet(options: FleetOptions): Promise<TestFleet>
       token,
       subject: 'p-1',
       name: 'Pat',
+      ...(options.roles === undefined ? {} : { roles: options.roles }),
       expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
     }),
   );
@@ -127,6 +130,8 @@ export async function createTestFleet(options: FleetOptions): Promise<TestFleet>
     LEMNISCATE_CA_KEY: authority.caKey,
     LEMNISCATE_LOCAL_LOGIN: loginFile,
     AGENT_SERVERS: servers.map((server) => server.url).join(','),
+    // Simulated sessions start and do no more unless their test makes them.
+    LEMNISCATE_SERVER_STARTING_LIMIT: '10000',
     ...extra,
   });
   const fleet: TestFleet = {

@@ -1,7 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
 import { createKeyedLock } from './keyed-lock.ts';
 
 /** One cached repository: a bare git directory that only host and throwaway sandboxes ever see. */
@@ -20,20 +19,6 @@ export interface MirrorCache {
   hold(key: string): () => void;
   /** Removes half-made mirrors of an earlier process. */
   recover(): Promise<void>;
-}
-
-/** The cache key: mirrors are never shared between projects, and a bundle is named by its content. */
-export function mirrorKey(projectId: string, repository: OrderedRepository): string {
-  const source =
-    repository.kind === 'bundle'
-      ? repository.sha256
-      : repository.kind === 'git'
-        ? repository.url
-        : repository.path;
-  const parts = [projectId, repository.kind, source];
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:${part}`);
-  return hash.digest('hex').slice(0, 40);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
 import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
 import type { LayRequest, WorkingCopies, WorkingCopy } from '../../application/ports/working-copies.ts';
 import { ensureCheckout } from './checkout.ts';
@@ -10,7 +11,7 @@ import { checkAddress, fetchSource } from './fetch-source.ts';
 import { gitConfigText } from './git-environment.ts';
 import { createHostGit } from './host-git.ts';
 import { importBundle } from './import-bundle.ts';
-import { createMirrorCache, mirrorKey } from './mirror-cache.ts';
+import { createMirrorCache } from './mirror-cache.ts';
 import type { Mirror } from './mirror-cache.ts';
 import { createSpareCopies, removeSpareDrafts } from './spare-copies.ts';
 import { createThrowawayGit } from './throwaway-git.ts';

@@ -1,27 +1,17 @@
-import { DelayedError, Queue, Worker } from 'bullmq';
-import type { Job } from 'bullmq';
+import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Log } from '../../application/ports/log.ts';
-import type { PlacementJob, PlacementQueue } from '../../application/ports/placement-queue.ts';
+import type { PlacementJob, PlacementQueue, ReservedJob } from '../../application/ports/placement-queue.ts';
 import { callerOptions, retryStrategy, workerOptions } from '../redis/connection.ts';
 
-/** What a worker makes of a job: done with it, or look again later with these notes. */
-export type PlacementOutcome =
-  | { readonly again: false }
-  | { readonly again: true; readonly delayMs: number; readonly failures: readonly string[] };
-
-/** @param started how often this job has begun before, for growing delays */
-export type PlaceJob = (
-  job: PlacementJob,
-  failures: readonly string[],
-  started: number,
-) => Promise<PlacementOutcome>;
+export type PlaceJob = (job: ReservedJob) => Promise<void>;
 
 export interface PlacementQueueOptions {
   readonly url: URL;
   /** A connection for reads beside BullMQ's own. */
   readonly redis: Redis;
   readonly prefix: string;
+  /** Pools that are served from the start; others get a queue when something is queued or awaited there. */
   readonly pools: readonly string[];
   readonly log: Log;
   /** Sessions that one dispatcher places at the same time, per pool. */
@@ -30,16 +20,12 @@ export interface PlacementQueueOptions {
 
 /** A queue that also runs its jobs. */
 export interface RunningPlacementQueue extends PlacementQueue {
+  /** Runs jobs of every pool that has a queue, now or later. */
   work(place: PlaceJob): void;
+  /** Serves a pool that servers have joined. Repeating it does nothing. */
+  serve(pool: string): void;
   /** May be called again. Stops taking jobs, waits for the running ones at most this long, and lets go of Redis in any case. */
   close(timeoutMs: number): Promise<void>;
-}
-
-interface JobData {
-  readonly sessionId: string;
-  readonly generation: number;
-  /** Sentences on servers that failed to take it. */
-  readonly failures: readonly string[];
 }
 
 /**
@@ -53,14 +39,36 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
   const { prefix, log } = options;
   const onError = (error: Error): void =>
     log.warn({ err: error, component: 'queue' }, 'the queue has trouble');
-  const queues = new Map<string, Queue<JobData>>();
-  const workers: Worker<JobData>[] = [];
+  const queues = new Map<string, Queue<ReservedJob>>();
+  const workers: Worker<ReservedJob>[] = [];
   let closing: Promise<void> | null = null;
   // BullMQ's close() waits for a Redis that is away and cannot be hurried: it ends with its connections, and those end
   // when they may not come back.
   const reconnects = { retryStrategy: (times: number) => (closing === null ? retryStrategy(times) : null) };
-  for (const pool of options.pools) {
-    const queue = new Queue<JobData>(queueName(pool), {
+  let placing: PlaceJob | null = null;
+  const startWorker = (pool: string, place: PlaceJob): void => {
+    const worker = new Worker<ReservedJob>(queueName(pool), (job) => place(job.data), {
+      prefix,
+      connection: { url: options.url.href, ...workerOptions, ...reconnects },
+      concurrency: options.concurrency,
+      lockDuration: lockMs,
+      stalledInterval: lockMs / 2,
+      // A dispatcher that crashes on a job again and again must not make the job fail: the record ends sessions.
+      maxStalledCount: 1_000,
+    });
+    worker.on('error', onError);
+    worker.on('failed', (job, error) =>
+      log.error(
+        { err: error, job: job?.id, component: 'queue' },
+        'a placement failed; the record repeats it',
+      ),
+    );
+    workers.push(worker);
+  };
+  const queueOf = (pool: string): Queue<ReservedJob> => {
+    const known = queues.get(pool);
+    if (known !== undefined) return known;
+    const queue = new Queue<ReservedJob>(queueName(pool), {
       prefix,
       connection: { url: options.url.href, ...callerOptions, ...reconnects },
       // Retries are the record's business; nothing is kept, for a retained id would swallow its re-add.
@@ -69,12 +77,10 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
     });
     queue.on('error', onError);
     queues.set(pool, queue);
-  }
-  const queueOf = (pool: string): Queue<JobData> => {
-    const queue = queues.get(pool);
-    if (queue === undefined) throw new Error(`there is no queue for pool ${pool}`);
+    if (placing !== null && closing === null) startWorker(pool, placing);
     return queue;
   };
+  for (const pool of options.pools) queueOf(pool);
 
   return {
     add: async (pool, jobs) => {
@@ -82,7 +88,7 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
       await queueOf(pool).addBulk(
         jobs.map((job) => ({
           name: 'place',
-          data: { ...job, failures: [] },
+          data: job,
           opts: { jobId: jobId(job) },
         })),
       );
@@ -92,40 +98,12 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
       const found = await Promise.all(jobs.map((job) => options.redis.exists(queue.toKey(jobId(job)))));
       return jobs.filter((_, index) => found[index] === 0);
     },
-    promote: async (pool, jobs) => {
-      const queue = queueOf(pool);
-      await Promise.all(
-        jobs.map(async (job) => {
-          const found: Job<JobData> | undefined = await queue.getJob(jobId(job));
-          if (found === undefined || !(await found.isDelayed())) return;
-          await found.promote().catch((error: unknown) => {
-            // Its own time came between the look and the call: it runs, which is what was wanted.
-            log.debug({ err: error, job: jobId(job) }, 'a job was promoted that no longer waits');
-          });
-        }),
-      );
-    },
+    waiting: (pool) => options.redis.llen(queueOf(pool).toKey('wait')),
     work: (place) => {
-      for (const pool of options.pools) {
-        const worker = new Worker<JobData>(queueName(pool), (job, token) => run(job, token, place), {
-          prefix,
-          connection: { url: options.url.href, ...workerOptions, ...reconnects },
-          concurrency: options.concurrency,
-          lockDuration: lockMs,
-          stalledInterval: lockMs / 2,
-          // A dispatcher that crashes on a job again and again must not make the job fail: the record ends sessions.
-          maxStalledCount: 1_000,
-        });
-        worker.on('error', onError);
-        worker.on('failed', (job, error) =>
-          log.error(
-            { err: error, job: job?.id, component: 'queue' },
-            'a placement failed; the record repeats it',
-          ),
-        );
-        workers.push(worker);
-      }
+      placing = place;
+      for (const pool of queues.keys()) startWorker(pool, place);
     },
+    serve: (pool) => void queueOf(pool),
     close: (timeoutMs) => (closing ??= closeAll(options.redis, [...queues.values()], workers, timeoutMs)),
   };
 }
@@ -136,8 +114,8 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
  */
 async function closeAll(
   redis: Redis,
-  queues: readonly Queue<JobData>[],
-  workers: readonly Worker<JobData>[],
+  queues: readonly Queue<ReservedJob>[],
+  workers: readonly Worker<ReservedJob>[],
   timeoutMs: number,
 ): Promise<void> {
   const isAway = redis.status !== 'ready' || !(await within(redis.ping(), 500));
@@ -151,16 +129,6 @@ function queueName(pool: string): string {
 
 function jobId(job: PlacementJob): string {
   return `${job.sessionId}-g${job.generation}`;
-}
-
-async function run(job: Job<JobData>, token: string | undefined, place: PlaceJob): Promise<void> {
-  const { sessionId, generation, failures } = job.data;
-  const outcome = await place({ sessionId, generation }, failures, job.attemptsStarted);
-  if (!outcome.again) return;
-  if (outcome.failures.length > failures.length)
-    await job.updateData({ sessionId, generation, failures: outcome.failures });
-  await job.moveToDelayed(Date.now() + outcome.delayMs, token);
-  throw new DelayedError();
 }
 
 /** @returns whether the work was done, and well, in time */

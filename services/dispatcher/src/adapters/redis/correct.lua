@@ -1,20 +1,26 @@
--- ARGV: server, pool, capacity, number of sessions that occupy the server, those sessions..., sessions that left it...
-local server, pool, capacity, occupied = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+-- ARGV: server, pool, capacity, tokens, warm sandboxes, mirrors, sessions that start there, how many may, number of
+-- sessions that occupy the server, those sessions..., sessions that left it...
+local server, pool, occupied = ARGV[1], ARGV[2], tonumber(ARGV[9])
 expire(now_ms())
 
 -- A reservation whose session has come, or has come and gone, is counted by that session or not at all.
 local settled = {}
-for index = 5, #ARGV do settled[ARGV[index]] = true end
+for index = 10, #ARGV do settled[ARGV[index]] = true end
 local unsettled = 0
 for _, operation in ipairs(redis.call('SMEMBERS', held_key(server))) do
-  local session = string.match(operation, '^(.-)%-g%d+%-%d+$')
+  local session = session_of(operation)
   if session and settled[session] then forget(operation, server) else unsettled = unsettled + 1 end
 end
 
 local former = redis.call('HGET', pools, server)
-if former and former ~= pool then redis.call('ZREM', load_key(former), server) end
+if former and former ~= pool then withdraw(server) end
 redis.call('HSET', counts, server, occupied + unsettled)
-redis.call('HSET', capacities, server, capacity)
+redis.call('HSET', capacities, server, ARGV[3])
 redis.call('HSET', pools, server, pool)
+redis.call('HSET', tokens, server, ARGV[4])
+redis.call('HSET', warm, server, math.max(0, tonumber(ARGV[5]) - unsettled))
+redis.call('HSET', mirrors, server, ARGV[6])
+redis.call('HSET', starting, server, ARGV[7])
+redis.call('HSET', limits, server, ARGV[8])
 rescore(server)
 return 1

@@ -1,6 +1,7 @@
--- ARGV: pool
+-- ARGV: class
+know(ARGV[1])
 local free = 0
 for _, server in ipairs(redis.call('ZRANGEBYSCORE', load_key(ARGV[1]), '-inf', '(1')) do
-  free = free + tonumber(redis.call('HGET', capacities, server) or '0') - tonumber(redis.call('HGET', counts, server) or '0')
+  free = free + number_of(capacities, server) - number_of(counts, server)
 end
 return free

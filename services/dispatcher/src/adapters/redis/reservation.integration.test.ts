@@ -6,6 +6,8 @@ import { startOwnRedis } from '../../testing/own-redis.ts';
 import type { OwnRedis } from '../../testing/own-redis.ts';
 import { createReservations } from './reservation.ts';
 
+const plain = { pool: 'default', tokens: [], warm: 0, mirrors: [], starting: 0, startingLimit: 100_000 };
+
 describe('the ledger of slots', () => {
   let own: OwnRedis;
   let redis: Redis;
@@ -24,9 +26,21 @@ describe('the ledger of slots', () => {
   });
 
   const server = (serverId: string, capacity: number, sessions: string[] = [], gone: string[] = []) =>
-    ledger.correct({ serverId, pool: 'default', capacity, sessions, gone });
-  const reserve = (operation: string, exclude: string[] = [], pinned: string | null = null) =>
-    ledger.reserve({ operation, pool: 'default', pinned, exclude });
+    ledger.correct({ ...plain, serverId, capacity, sessions, gone });
+  const reserve = async (
+    operation: string,
+    exclude: string[] = [],
+    pinned: string | null = null,
+    more: { placementClass?: string; mirror?: string } = {},
+  ) => {
+    const [answer] = await ledger.reserve({
+      placementClass: more.placementClass ?? 'default',
+      wishes: [{ operation, pinned, mirror: more.mirror ?? null }],
+      exclude,
+    });
+    assert.ok(answer);
+    return answer;
+  };
 
   test('a burst fills servers of different size evenly by share', async () => {
     await Promise.all([server('a', 10), server('b', 20), server('c', 30)]);
@@ -114,9 +128,95 @@ describe('the ledger of slots', () => {
   });
 
   test('a server with its own pool is no choice for another', async () => {
-    await ledger.correct({ serverId: 'w', pool: 'pinned', capacity: 5, sessions: [], gone: [] });
+    await ledger.correct({ ...plain, serverId: 'w', pool: 'pinned', capacity: 5, sessions: [], gone: [] });
     assert.deepEqual(await reserve('s1-g1-0'), { kind: 'empty' });
-    await ledger.correct({ serverId: 'w', pool: 'default', capacity: 5, sessions: [], gone: [] });
+    await ledger.correct({ ...plain, serverId: 'w', capacity: 5, sessions: [], gone: [] });
+    assert.equal((await reserve('s1-g1-0')).kind, 'reserved');
+  });
+
+  test('many wishes are one step, and end with the first that finds no room', async () => {
+    await Promise.all([server('a', 2), server('b', 1)]);
+    const wishes = Array.from({ length: 5 }, (_, index) => ({
+      operation: `s${index}-g1-0`,
+      mirror: null,
+      pinned: null,
+    }));
+    const answers = await ledger.reserve({ placementClass: 'default', wishes, exclude: [] });
+    assert.deepEqual(
+      answers.map(({ kind }) => kind),
+      ['reserved', 'reserved', 'reserved', 'full', 'full'],
+    );
+    assert.deepEqual(await ledger.reserve({ placementClass: 'default', wishes, exclude: [] }), answers);
+  });
+
+  test('a class finds the servers that have all it asks for, and those that join later', async () => {
+    const correct = (serverId: string, tokens: string[]) =>
+      ledger.correct({ ...plain, serverId, tokens, capacity: 5, sessions: [], gone: [] });
+    await correct('plain', []);
+    const gpu = 'default;arch=arm64;label=gpu';
+    assert.deepEqual(await reserve('s1-g1-0', [], null, { placementClass: gpu }), { kind: 'empty' });
+    await correct('half', ['label=gpu']);
+    assert.deepEqual(await reserve('s2-g1-0', [], null, { placementClass: gpu }), { kind: 'empty' });
+    await correct('whole', ['arch=arm64', 'label=gpu', 'runtime=codex']);
+    assert.deepEqual(await reserve('s3-g1-0', [], null, { placementClass: gpu }), {
+      kind: 'reserved',
+      serverId: 'whole',
+    });
+    await correct('whole', []);
+    assert.deepEqual(await reserve('s4-g1-0', [], null, { placementClass: gpu }), { kind: 'empty' });
+  });
+
+  test('among equals a repository at hand comes first, then a warm sandbox; load comes before both', async () => {
+    const truth = { ...plain, capacity: 10, sessions: [] as string[], gone: [] };
+    await ledger.correct({ ...truth, serverId: 'cold' });
+    await ledger.correct({ ...truth, serverId: 'warm', warm: 1 });
+    await ledger.correct({ ...truth, serverId: 'copy', mirrors: ['repo'] });
+    await ledger.correct({ ...truth, serverId: 'busy', mirrors: ['repo'], warm: 5, sessions: ['x'] });
+    const chosen: string[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const got = await reserve(`s${round}-g1-0`, [], null, { mirror: 'repo' });
+      chosen.push(got.kind === 'reserved' ? got.serverId : got.kind);
+    }
+    assert.deepEqual(chosen.slice(0, 3), ['copy', 'warm', 'cold']);
+    assert.equal(chosen[3], 'busy');
+  });
+
+  test('a server starts so many at once and no more; one that runs makes room', async () => {
+    await ledger.correct({
+      ...plain,
+      serverId: 'a',
+      capacity: 10,
+      startingLimit: 2,
+      starting: 1,
+      sessions: ['x'],
+      gone: [],
+    });
+    assert.equal((await reserve('s1-g1-0')).kind, 'reserved');
+    assert.equal((await reserve('s2-g1-0')).kind, 'full');
+    await ledger.running('a', 's1');
+    assert.equal((await reserve('s2-g1-0')).kind, 'reserved');
+    await ledger.running('a', 'x');
+    assert.equal((await reserve('s3-g1-0')).kind, 'reserved');
+    assert.equal((await reserve('s4-g1-0')).kind, 'full');
+  });
+
+  test('a packed pool fills one server after the other', async () => {
+    await Promise.all([server('a', 3), server('b', 3, ['x']), server('c', 3)]);
+    await ledger.pack(['default']);
+    const chosen: string[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      const got = await reserve(`s${round}-g1-0`);
+      chosen.push(got.kind === 'reserved' ? got.serverId : got.kind);
+    }
+    assert.deepEqual(chosen.slice(0, 2), ['b', 'b']);
+    assert.equal(new Set(chosen.slice(2)).size, 1);
+  });
+
+  test('a server that says it is full is left alone until its next word', async () => {
+    await server('a', 3);
+    await ledger.fill('a');
+    assert.equal((await reserve('s1-g1-0')).kind, 'full');
+    await server('a', 3);
     assert.equal((await reserve('s1-g1-0')).kind, 'reserved');
   });
 });

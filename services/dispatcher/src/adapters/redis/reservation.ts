@@ -4,18 +4,30 @@ import { z } from 'zod';
 import { reservationMs } from '../../application/ports/reservations.ts';
 import type { Reservation, Reservations } from '../../application/ports/reservations.ts';
 
-const scripts = ['reserve', 'release', 'correct', 'withdraw', 'free-slots'] as const;
+const scripts = [
+  'reserve',
+  'release',
+  'correct',
+  'withdraw',
+  'fill',
+  'running',
+  'free-slots',
+  'packing',
+] as const;
 type ScriptName = (typeof scripts)[number];
 
-const reservedSchema = z.union([
-  z.tuple([z.literal('reserved'), z.string()]).transform(([kind, serverId]) => ({ kind, serverId })),
-  z.tuple([z.enum(['full', 'empty'])]).transform(([kind]) => ({ kind })),
-]);
+const answersSchema = z.array(
+  z.string().transform((answer): Reservation => {
+    if (answer === '!full') return { kind: 'full' };
+    if (answer === '!empty') return { kind: 'empty' };
+    return { kind: 'reserved', serverId: answer };
+  }),
+);
 
 /**
  * The ledger of slots in Redis: each step is one script and thereby atomic among all dispatchers.
  * @param prefix of every key, with a hash tag in braces
- * @param random uniform in [0, 1)
+ * @param random uniform in [0, 1): Redis would seed its own anew in each script
  */
 export function createReservations(redis: Redis, prefix: string, random: () => number): Reservations {
   const ledger = readScript('ledger');
@@ -25,16 +37,15 @@ export function createReservations(redis: Redis, prefix: string, random: () => n
     commandOf(redis, commandName(name))(prefix, ...args);
 
   return {
-    reserve: async (request): Promise<Reservation> =>
-      reservedSchema.parse(
+    reserve: async ({ placementClass, wishes, exclude }) =>
+      answersSchema.parse(
         await call(
           'reserve',
-          request.operation,
-          request.pool,
-          request.pinned ?? '',
+          placementClass,
           reservationMs,
-          random(),
-          ...request.exclude,
+          wishes.length,
+          ...wishes.flatMap((wish) => [wish.operation, random(), wish.mirror ?? '', wish.pinned ?? '']),
+          ...exclude,
         ),
       ),
     release: async (operation) => {
@@ -47,6 +58,11 @@ export function createReservations(redis: Redis, prefix: string, random: () => n
         truth.serverId,
         truth.pool,
         truth.capacity,
+        words(truth.tokens),
+        truth.warm,
+        words(truth.mirrors),
+        truth.starting,
+        truth.startingLimit,
         sessions.size,
         ...sessions,
         ...truth.gone.filter((sessionId) => !sessions.has(sessionId)),
@@ -55,8 +71,22 @@ export function createReservations(redis: Redis, prefix: string, random: () => n
     withdraw: async (serverId) => {
       await call('withdraw', serverId);
     },
-    freeSlots: async (pool) => z.number().parse(await call('free-slots', pool)),
+    fill: async (serverId) => {
+      await call('fill', serverId);
+    },
+    running: async (serverId, sessionId) => {
+      await call('running', serverId, sessionId);
+    },
+    freeSlots: async (placementClass) => z.number().parse(await call('free-slots', placementClass)),
+    pack: async (pools) => {
+      await call('packing', ...pools);
+    },
   };
+}
+
+/** As the scripts look for words: between bars. */
+function words(list: readonly string[]): string {
+  return `|${list.join('|')}|`;
 }
 
 function readScript(name: string): string {

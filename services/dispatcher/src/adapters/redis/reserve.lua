@@ -1,49 +1,95 @@
--- ARGV: operation, pool, pinned server or '', milliseconds until expiry, random number below 1, excluded servers...
-local operation, pool, pinned, ttl, random = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+-- ARGV: class, milliseconds until expiry, number of wishes, four for each (operation, random number below 1, mirror key
+-- or '', pinned server or ''), excluded servers... Answers a server for each wish, or '!full', '!empty'. Wishes that
+-- any server can grant end with the first that finds no room: those behind it would find none either.
+local class, ttl, wishes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = now_ms()
 expire(now)
+know(class)
 
-local before = redis.call('HGET', operations, operation)
-if before then return { 'reserved', before } end
+local excluded, exclusions = {}, 0
+for index = 4 + 4 * wishes, #ARGV do
+  excluded[ARGV[index]] = true
+  exclusions = exclusions + 1
+end
+local load = load_key(class)
+local pack = redis.call('SISMEMBER', packed, pool_of(class)) == 1
+-- Servers that are looked at for what they have at hand: more would cost more than it finds.
+local sample = 16
 
-local function take(server)
+local function take(operation, server)
   redis.call('HINCRBY', counts, server, 1)
+  if number_of(warm, server) > 0 then redis.call('HINCRBY', warm, server, -1) end
   redis.call('HSET', operations, operation, server)
   redis.call('ZADD', expiries, now + ttl, operation)
   redis.call('SADD', held_key(server), operation)
   rescore(server)
-  return { 'reserved', server }
+  return server
 end
 
-local function has_room(server)
-  return tonumber(redis.call('HGET', counts, server) or '0') < tonumber(redis.call('HGET', capacities, server) or '0')
-end
-
-local excluded = {}
-for index = 6, #ARGV do excluded[ARGV[index]] = true end
-
-if pinned ~= '' then
-  if not redis.call('HGET', pools, pinned) then return { 'empty' } end
-  if excluded[pinned] or not has_room(pinned) then return { 'full' } end
-  return take(pinned)
-end
-
-local load = load_key(pool)
-local size = redis.call('ZCARD', load)
-if size == 0 then return { 'empty' } end
 -- At most as many as are excluded can stand before the first candidate.
-local first
-for _, server in ipairs(redis.call('ZRANGE', load, 0, #ARGV - 5)) do
-  if not excluded[server] then first = server break end
+local function first_candidate()
+  local found
+  if pack then found = redis.call('ZREVRANGEBYSCORE', load, '(1', '-inf', 'LIMIT', 0, exclusions + 1)
+  else found = redis.call('ZRANGEBYSCORE', load, '-inf', '(1', 'LIMIT', 0, exclusions + 1) end
+  for _, server in ipairs(found) do
+    if not excluded[server] then return server end
+  end
+  return nil
 end
-if not first or not has_room(first) then return { 'full' } end
--- Among equals at random: two dispatchers and a fleet of equals must not all fall on the first in the alphabet.
-local score = redis.call('ZSCORE', load, first)
-local from = redis.call('ZCOUNT', load, '-inf', '(' .. score)
-local equals = redis.call('ZCOUNT', load, score, score)
-local start = math.floor(random * equals)
-for step = 0, math.min(equals, #ARGV) do
-  local server = redis.call('ZRANGE', load, from + (start + step) % equals, from + (start + step) % equals)[1]
-  if not excluded[server] then return take(server) end
+
+-- A copy of the repository saves more than a sandbox that is booted already.
+local function at_hand(candidates, mirror)
+  local ready = redis.call('HMGET', warm, unpack(candidates))
+  local copies = mirror ~= '' and redis.call('HMGET', mirrors, unpack(candidates)) or {}
+  local best, most = nil, -1
+  for index, server in ipairs(candidates) do
+    if not excluded[server] then
+      local points = tonumber(ready[index] or '0') > 0 and 1 or 0
+      if copies[index] and string.find(copies[index], '|' .. mirror .. '|', 1, true) then points = points + 2 end
+      if points > most then best, most = server, points end
+    end
+  end
+  return best
 end
-return take(first)
+
+local function choose(random, mirror)
+  local first = first_candidate()
+  if not first then return nil end
+  -- Among equals from a random place on: a fleet of equals must not all fall on the first in the alphabet.
+  local score = redis.call('ZSCORE', load, first)
+  local from = redis.call('ZCOUNT', load, '-inf', '(' .. score)
+  local equals = redis.call('ZCOUNT', load, score, score)
+  if equals == 1 then return first end
+  local start = math.floor(random * equals)
+  local candidates = redis.call('ZRANGE', load, from + start, from + math.min(equals - 1, start + sample - 1))
+  if #candidates < sample and start > 0 then
+    local rest = redis.call('ZRANGE', load, from, from + math.min(start, sample - #candidates) - 1)
+    for _, server in ipairs(rest) do candidates[#candidates + 1] = server end
+  end
+  return at_hand(candidates, mirror) or first
+end
+
+local function grant(operation, random, mirror, pinned)
+  local before = redis.call('HGET', operations, operation)
+  if before then return before end
+  if pinned ~= '' then
+    if not redis.call('HGET', pools, pinned) then return '!empty' end
+    if excluded[pinned] or number_of(counts, pinned) >= number_of(capacities, pinned) then return '!full' end
+    return take(operation, pinned)
+  end
+  local server = choose(random, mirror)
+  if server then return take(operation, server) end
+  return redis.call('ZCARD', load) == 0 and '!empty' or '!full'
+end
+
+local answers, over = {}, nil
+for wish = 1, wishes do
+  local at = 4 * wish
+  local answer = over
+  if not answer then
+    answer = grant(ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3])
+    if ARGV[at + 3] == '' and string.sub(answer, 1, 1) == '!' then over = answer end
+  end
+  answers[wish] = answer
+end
+return answers

@@ -15,6 +15,7 @@ import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventDraft, EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { changeSessionState } from '../sessions/change-state.ts';
+import type { Signals } from '../signals.ts';
 import { lockLiveAttempt, readLiveAttempt } from './live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from './live-attempt.ts';
 import { readBatch } from './read-batch.ts';
@@ -29,6 +30,7 @@ export interface IngestDeps {
   readonly audit: AuditLog;
   readonly segments: Segments;
   readonly clock: Clock;
+  readonly signals: Pick<Signals, 'send'>;
 }
 
 type RunningEvent = Extract<ServerEvent, { type: 'running' }>;
@@ -45,10 +47,11 @@ export async function ingestBatch(
 ): Promise<EventBatchAnswer> {
   const batch = readBatch(body, deps.clock.now());
   const segmentKeys = await storeSegments(deps, claim, batch);
-  const { answer, announced } = await deps.database.transaction((tx) =>
+  const { answer, announced, runs } = await deps.database.transaction((tx) =>
     writeBatch(deps, tx, claim, batch, segmentKeys),
   );
   if (announced !== null) deps.events.announce(claim.sessionId, announced);
+  if (runs) deps.signals.send('running', { serverId: claim.serverId, sessionId: claim.sessionId });
   return answer;
 }
 
@@ -73,6 +76,8 @@ interface Written {
   readonly answer: EventBatchAnswer;
   /** Null: nothing new. Undefined: readers have to look themselves. */
   readonly announced: readonly PositionedEvent[] | undefined | null;
+  /** The session began to run with this batch. */
+  readonly runs: boolean;
 }
 
 async function writeBatch(
@@ -90,7 +95,7 @@ async function writeBatch(
   const fresh = freshEvents(claim, attempt, batch);
   const last = fresh.at(-1);
   if (last === undefined)
-    return { answer: answerOf(claim, attempt, attempt.acknowledged_seq), announced: null };
+    return { answer: answerOf(claim, attempt, attempt.acknowledged_seq), announced: null, runs: false };
 
   const facts = foldToolCalls(
     known,
@@ -111,7 +116,7 @@ async function writeBatch(
     ),
     entries.length === 0 ? undefined : deps.audit.append(tx, sessionChain(claim.sessionId), entries),
   ]);
-  return { answer: answerOf(claim, attempt, last.seq), announced };
+  return { answer: answerOf(claim, attempt, last.seq), announced, runs: running !== undefined };
 }
 
 function freshEvents(

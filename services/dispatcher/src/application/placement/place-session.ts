@@ -1,15 +1,16 @@
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
 import type { AgentServers, PlacementAnswer } from '../ports/agent-servers.ts';
 import type { Log } from '../ports/log.ts';
-import type { PlacementJob } from '../ports/placement-queue.ts';
+import type { ReservedJob } from '../ports/placement-queue.ts';
 import type { Reservations } from '../ports/reservations.ts';
-import { defaultPool } from '../servers/configured-server.ts';
-import { findServer } from '../servers/server-row.ts';
+import { pinnedPool } from '../servers/configured-server.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import type { Signals } from '../signals.ts';
 import { mintAttempt } from './mint-attempt.ts';
 import type { MintDeps } from './mint-attempt.ts';
+import { queueAgain } from './queue-again.ts';
 import { orderRepository, sessionOrder } from './session-order.ts';
 import type { BundleAddress } from './session-order.ts';
 import { takeBackAttempt } from './take-back-attempt.ts';
@@ -22,102 +23,72 @@ export interface PlaceSessionDeps extends MintDeps {
   readonly log: Log;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Tells the ledger what the record knows of servers, after a Redis that forgot. */
-  readonly rebuildLedger: () => Promise<void>;
 }
-
-/** `again`: nothing was free; look again after the delay. `failures` say which servers failed how. */
-export type PlacementResult =
-  | { readonly again: false }
-  | { readonly again: true; readonly delayMs: number; readonly failures: readonly string[] };
 
 /** Servers that may fail on one session before it fails itself. */
 const maxFailures = 3;
-const done: PlacementResult = { again: false };
 
 /**
- * Step 3 of a session: reserve a slot, mint the attempt, order it; again elsewhere when a server is full (final, cheap,
- * no failure) or fails (excluded and counted). Where nothing is free the job comes back later.
- * @param failures of earlier looks at the same job
- * @param looks how many those were
+ * Step 3 of a session: mint an attempt on the reserved server and order it; again elsewhere when the server is full
+ * (final, cheap, no failure) or fails (excluded and counted). Where nothing is free the session waits in the backlog again.
  */
-export async function placeSession(
-  deps: PlaceSessionDeps,
-  job: PlacementJob,
-  failures: readonly string[],
-  looks: number,
-): Promise<PlacementResult> {
-  const told = [...failures];
+export async function placeSession(deps: PlaceSessionDeps, job: ReservedJob): Promise<void> {
+  const failures = [...job.failures];
   const exclude: string[] = [];
-  let rebuilt = false;
-  for (let step = 0; ; step += 1) {
-    const session = await pendingSession(deps, job);
-    if (session === null) return done;
-    // Numbered by look and step: a late repeat of an earlier release must not free a later reservation.
-    const operation = `${job.sessionId}-g${job.generation}-${looks * 1_000 + step}`;
-    const reservation = await deps.reservations.reserve({
-      operation,
-      pool: defaultPool,
-      pinned: session.pinned_server,
-      exclude,
-    });
-    if (reservation.kind === 'empty' && !rebuilt) {
-      rebuilt = true;
-      await deps.rebuildLedger();
-      continue;
+  let reserved: Reserved = { serverId: job.serverId, operation: job.operation };
+  for (let step = 1; ; step += 1) {
+    const tried = await tryServer(deps, job, reserved);
+    if (tried === 'placed' || tried === 'moved') return;
+    exclude.push(reserved.serverId);
+    if (tried.failure !== null) failures.push(`${reserved.serverId}: ${tried.failure}`);
+    if (failures.length >= maxFailures) return failForGood(deps, job.sessionId, failures);
+    const next = await reserveNext(deps, job, tried.session, exclude, step);
+    if (next === null) {
+      await queueAgain(deps, job, failures, tried.failure === null ? 0 : delayMs(deps, failures.length));
+      return;
     }
-    if (
-      reservation.kind === 'empty' &&
-      session.pinned_server !== null &&
-      (await hasLeft(deps, session.pinned_server))
-    ) {
-      await failForGood(deps, job.sessionId, [`${session.pinned_server}: the workstation has left`]);
-      return done;
-    }
-    if (reservation.kind !== 'reserved') return later(deps, told, looks);
-    const { serverId } = reservation;
-    const outcome = await tryServer(deps, job, session, serverId, operation);
-    if (outcome === 'placed' || outcome === 'moved') return done;
-    exclude.push(serverId);
-    if (outcome.failure === null) continue;
-    told.push(`${serverId}: ${outcome.failure}`);
-    if (told.length < maxFailures) continue;
-    await failForGood(deps, job.sessionId, told);
-    return done;
+    reserved = next;
   }
 }
 
-async function pendingSession(
+interface Reserved {
+  readonly serverId: string;
+  readonly operation: string;
+}
+
+async function reserveNext(
   deps: PlaceSessionDeps,
-  job: PlacementJob,
-): Promise<Pick<SessionRow, 'project_id' | 'pinned_server' | 'repository'> | null> {
-  const [row] = await deps.database.query<SessionRow>(
-    `SELECT project_id, pinned_server, repository FROM sessions
-     WHERE id = $1 AND state = 'pending' AND generation = $2`,
-    [job.sessionId, job.generation],
-  );
-  return row ?? null;
+  job: ReservedJob,
+  session: Pick<SessionRow, 'project_id' | 'repository'>,
+  exclude: readonly string[],
+  step: number,
+): Promise<Reserved | null> {
+  // A pinned session has no other server to go to.
+  if (job.placementClass === pinnedPool) return null;
+  // Numbered by step: a late repeat of an earlier release must not free a later reservation.
+  const operation = `${job.sessionId}-g${job.generation}-${step}`;
+  const [reservation] = await deps.reservations.reserve({
+    placementClass: job.placementClass,
+    wishes: [{ operation, mirror: mirrorKey(session.project_id, session.repository), pinned: null }],
+    exclude,
+  });
+  return reservation?.kind === 'reserved' ? { serverId: reservation.serverId, operation } : null;
 }
 
 /** `moved`: the session is no longer ours to place. `failure` null: the server was full. */
-type Tried = 'placed' | 'moved' | { readonly failure: string | null };
+type Tried = 'placed' | 'moved' | { readonly failure: string | null; readonly session: SessionRow };
 
-async function tryServer(
-  deps: PlaceSessionDeps,
-  job: PlacementJob,
-  session: Pick<SessionRow, 'project_id' | 'repository'>,
-  serverId: string,
-  operation: string,
-): Promise<Tried> {
+async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Reserved): Promise<Tried> {
+  const { serverId, operation } = reserved;
   let occupied = false;
   try {
-    const repository = await orderRepository(session.project_id, session.repository, deps.bundleAddress);
     const minted = await mintAttempt(deps, job, serverId);
     if (minted === null) return 'moved';
-    const { attempt, relayToken } = minted;
-    const order = sessionOrder(minted.session, attempt, relayToken, repository, deps.times);
+    const { session, attempt, relayToken } = minted;
+    const repository = await orderRepository(session.project_id, session.repository, deps.bundleAddress);
+    const order = sessionOrder(session, attempt, relayToken, repository, deps.times);
     const answer = await deps.servers.place(serverId, order);
-    if (answer.kind !== 'taken') return await takeBack(deps, job, attempt, serverId, answer);
+    if (answer.kind !== 'taken') return await takeBack(deps, job, session, attempt, serverId, answer);
     occupied = await isLive(deps, job.sessionId, attempt);
     // A stop that came while the order was under way may have reached the server before the order did.
     if (!occupied) deps.servers.destroy(serverId, { sessionId: job.sessionId, attempt });
@@ -130,7 +101,8 @@ async function tryServer(
 
 async function takeBack(
   deps: PlaceSessionDeps,
-  job: PlacementJob,
+  job: ReservedJob,
+  session: SessionRow,
   attempt: number,
   serverId: string,
   answer: Exclude<PlacementAnswer, { kind: 'taken' }>,
@@ -154,12 +126,8 @@ async function takeBack(
       await deps.reservations.withdraw(serverId);
       deps.signals.send('probeServers', undefined);
     }
-  }
-  return pending ? { failure: failed ? how : null } : 'moved';
-}
-
-async function hasLeft(deps: PlaceSessionDeps, serverId: string): Promise<boolean> {
-  return (await findServer(deps.database, serverId)) === null;
+  } else await deps.reservations.fill(serverId);
+  return pending ? { failure: failed ? how : null, session } : 'moved';
 }
 
 async function isLive(deps: PlaceSessionDeps, sessionId: string, attempt: number): Promise<boolean> {
@@ -170,10 +138,9 @@ async function isLive(deps: PlaceSessionDeps, sessionId: string, attempt: number
   return rows.length > 0;
 }
 
-/** Delays grow from about two to about fifteen seconds; a freed slot brings the oldest waiting job forward. */
-function later(deps: PlaceSessionDeps, failures: readonly string[], looks: number): PlacementResult {
-  const base = Math.min(2_000 * 1.5 ** Math.min(looks, 10), 12_000);
-  return { again: true, delayMs: Math.round(base * (0.75 + deps.random() / 2)), failures };
+/** From about two seconds on: a server that fails must not use up a session's three tries within a moment. */
+function delayMs(deps: PlaceSessionDeps, failures: number): number {
+  return Math.round(2_000 * 1.5 ** failures * (0.75 + deps.random() / 2));
 }
 
 async function failForGood(
@@ -181,13 +148,22 @@ async function failForGood(
   sessionId: string,
   failures: readonly string[],
 ): Promise<void> {
+  await endWithoutCapacity(
+    deps,
+    sessionId,
+    `No agent server took the session. ${failures.join('; ')}. See GET /v1/servers for their state.`,
+  );
+}
+
+/** Ends a session that no server will ever take; one that has ended meanwhile stays as it is. */
+export async function endWithoutCapacity(
+  deps: Pick<PlaceSessionDeps, 'database' | 'audit' | 'events' | 'self' | 'signals'>,
+  sessionId: string,
+  message: string,
+): Promise<void> {
   try {
     await deps.database.transaction((tx) =>
-      endSession(deps, tx, {
-        sessionId,
-        reason: 'no_capacity',
-        message: `No agent server took the session. ${failures.join('; ')}. See GET /v1/servers for their state.`,
-      }),
+      endSession(deps, tx, { sessionId, reason: 'no_capacity', message }),
     );
   } catch (error) {
     if (isCodedError(error, 'session_ended')) return;

@@ -4,12 +4,22 @@ export interface PlacementJob {
   readonly generation: number;
 }
 
+/** A job whose slot is reserved. */
+export interface ReservedJob extends PlacementJob {
+  readonly placementClass: string;
+  readonly serverId: string;
+  /** The reservation's name. */
+  readonly operation: string;
+  /** Sentences on servers that failed to take the session at earlier looks. */
+  readonly failures: readonly string[];
+}
+
 /** One queue a pool. Delivery only: the record says what is pending. */
 export interface PlacementQueue {
   /** Adding what is there already changes nothing. */
-  add(pool: string, jobs: readonly PlacementJob[]): Promise<void>;
+  add(pool: string, jobs: readonly ReservedJob[]): Promise<void>;
   /** Which of the jobs the queue does not have in any state. */
   missing(pool: string, jobs: readonly PlacementJob[]): Promise<PlacementJob[]>;
-  /** Lets waiting jobs run now instead of at their time; unknown and running ones are left alone. */
-  promote(pool: string, jobs: readonly PlacementJob[]): Promise<void>;
+  /** Jobs that nobody has begun. */
+  waiting(pool: string): Promise<number>;
 }

@@ -1,11 +1,18 @@
-/** Asks for a slot. */
-export interface ReservationRequest {
+/** Asks for a slot for one session. */
+export interface Wish {
   /** Names this wish: repeating it gives the same server again. `<session>-g<generation>-<try>`. */
   readonly operation: string;
-  readonly pool: string;
+  /** The repository's key in mirror caches; a server that has it is preferred among equals. */
+  readonly mirror: string | null;
   /** Only this server will do. */
   readonly pinned: string | null;
-  /** Servers that this round has tried. */
+}
+
+/** Wishes of one class, granted in order. */
+export interface ReservationRequest {
+  readonly placementClass: string;
+  readonly wishes: readonly Wish[];
+  /** Servers that will not do. */
   readonly exclude: readonly string[];
 }
 
@@ -23,6 +30,14 @@ export interface ServerTruth {
   readonly serverId: string;
   readonly pool: string;
   readonly capacity: number;
+  /** Words of `offerTokens`. */
+  readonly tokens: readonly string[];
+  readonly warm: number;
+  /** Keys of repositories that it has at hand. */
+  readonly mirrors: readonly string[];
+  /** Sessions that start there, and how many may at once. */
+  readonly starting: number;
+  readonly startingLimit: number;
   /** Sessions that occupy it; a reservation of one of these is settled by this. */
   readonly sessions: readonly string[];
   /** Sessions that were on it within `reservationMs` and are gone: their reservations hold nothing any more. */
@@ -34,12 +49,19 @@ export interface ServerTruth {
  * does not decide again; every method may be repeated, and reservations expire.
  */
 export interface Reservations {
-  reserve(request: ReservationRequest): Promise<Reservation>;
+  /** One answer for each wish, in one atomic step. */
+  reserve(request: ReservationRequest): Promise<Reservation[]>;
   release(operation: string): Promise<void>;
   /** Makes the ledger agree with the truth; unsettled reservations stay on top of it. */
   correct(truth: ServerTruth): Promise<void>;
   /** Takes a server out of the choice; what it holds stays counted for its return. */
   withdraw(serverId: string): Promise<void>;
-  /** Slots that are free at the moment. */
-  freeSlots(pool: string): Promise<number>;
+  /** Nobody is sent there until its next word: it said that it is full. */
+  fill(serverId: string): Promise<void>;
+  /** A session starts no longer: the server may start another one. */
+  running(serverId: string, sessionId: string): Promise<void>;
+  /** Slots of a class that are free at the moment. */
+  freeSlots(placementClass: string): Promise<number>;
+  /** Which pools fill one server after the other instead of spreading, so that others can be switched off. */
+  pack(pools: readonly string[]): Promise<void>;
 }

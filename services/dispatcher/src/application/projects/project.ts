@@ -11,16 +11,49 @@ export interface ProjectPolicy {
   readonly digest: string;
 }
 
+/** What a new session takes over from its project. */
+export interface ProjectTerms extends ProjectPolicy {
+  readonly queue: ProjectQueue;
+}
+
+/** How a project's sessions queue. */
+export interface ProjectQueue {
+  readonly pool: string;
+  readonly architecture: string | null;
+  readonly labels: readonly string[];
+  /** Sessions that may wait; null: the fleet's own bound. */
+  readonly maxBacklog: number | null;
+}
+
+interface ProjectRow extends Record<string, unknown> {
+  readonly policy: Policy;
+  readonly policy_digest: string;
+  readonly pool: string;
+  readonly architecture: string | null;
+  readonly labels: readonly string[];
+  readonly max_backlog: number | null;
+}
+
 /**
- * Loads the policy that a new session freezes.
+ * Loads the policy that a new session freezes, and how it queues.
  * @throws CodedError `project_unknown`, listing what exists
  */
-export async function loadProjectPolicy(tx: Transaction, id: string): Promise<ProjectPolicy> {
-  const [row] = await tx.query<{ policy: Policy; policy_digest: string }>(
-    'SELECT policy, policy_digest FROM projects WHERE id = $1',
+export async function loadProjectPolicy(tx: Transaction, id: string): Promise<ProjectTerms> {
+  const [row] = await tx.query<ProjectRow>(
+    'SELECT policy, policy_digest, pool, architecture, labels, max_backlog FROM projects WHERE id = $1',
     [id],
   );
-  if (row !== undefined) return { policy: row.policy, digest: row.policy_digest };
+  if (row !== undefined)
+    return {
+      policy: row.policy,
+      digest: row.policy_digest,
+      queue: {
+        pool: row.pool,
+        architecture: row.architecture,
+        labels: row.labels,
+        maxBacklog: row.max_backlog,
+      },
+    };
   throw await unknownProject(tx, id);
 }
 

@@ -73,25 +73,38 @@ async function loseAll(deps: ReapDeps, due: readonly DueRow[], why: Loss['why'])
     });
 }
 
+interface OverdueRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly max_wait: number;
+  readonly own: boolean;
+}
+
+// The shortest wait of all finds those that can be overdue by the index; each is then measured by its own project's.
+const overdue = (condition: string): string => `
+  SELECT sessions.id, coalesce(projects.max_wait_seconds, $1) AS max_wait,
+    projects.max_wait_seconds IS NOT NULL AS own
+  FROM sessions JOIN projects ON projects.id = sessions.project_id
+  WHERE state = 'pending' AND ${condition}
+    AND queued_at < now() - least($1, (SELECT min(max_wait_seconds) FROM projects)) * interval '1 second'
+    AND queued_at < now() - coalesce(projects.max_wait_seconds, $1) * interval '1 second'`;
+
 async function reapQueue(deps: ReapDeps): Promise<void> {
-  const due = await deps.database.query<{ id: string }>(
-    `SELECT id FROM sessions WHERE state = 'pending' AND queued_at < now() - $1 * interval '1 second' LIMIT ${perTick}`,
-    [deps.queueMaxWaitSeconds],
-  );
+  const due = await deps.database.query<OverdueRow>(`${overdue('true')} LIMIT ${perTick}`, [
+    deps.queueMaxWaitSeconds,
+  ]);
   for (const { id } of due) {
     const ended = await deps.database
       .transaction(async (tx) => {
         // Looked at again under the lock: it may have been placed, or placed and lost, since.
-        const [still] = await tx.query(
-          `SELECT 1 FROM sessions WHERE id = $1 AND state = 'pending'
-           AND queued_at < now() - $2 * interval '1 second' FOR UPDATE`,
-          [id, deps.queueMaxWaitSeconds],
-        );
+        const [still] = await tx.query<OverdueRow>(`${overdue('sessions.id = $2')} FOR UPDATE OF sessions`, [
+          deps.queueMaxWaitSeconds,
+          id,
+        ]);
         if (still === undefined) return false;
         await endSession(deps, tx, {
           sessionId: id,
           reason: 'queue_deadline',
-          message: `No slot became free within ${deps.queueMaxWaitSeconds} seconds (LEMNISCATE_QUEUE_MAX_WAIT_SECONDS). Add agent servers or try later.`,
+          message: overdueSentence(still),
         });
         return true;
       })
@@ -103,4 +116,9 @@ async function reapQueue(deps: ReapDeps): Promise<void> {
     deps.events.announce(id);
     deps.signals.send('ended', id);
   }
+}
+
+function overdueSentence({ max_wait: seconds, own }: OverdueRow): string {
+  const bound = own ? "the project's maximum wait" : 'LEMNISCATE_QUEUE_MAX_WAIT_SECONDS';
+  return `No slot became free within ${seconds} second${seconds === 1 ? '' : 's'} (${bound}). Add agent servers or try later.`;
 }

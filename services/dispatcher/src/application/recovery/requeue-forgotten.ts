@@ -1,7 +1,7 @@
+import { poolOfClass } from '@lemniscate/shared/queue/placement-class.ts';
 import type { PlacementQueue } from '../ports/placement-queue.ts';
 import type { Database } from '../ports/transaction.ts';
 import type { Signals } from '../signals.ts';
-import { queuePool } from '../servers/configured-server.ts';
 
 export interface RequeueDeps {
   readonly database: Database;
@@ -12,7 +12,7 @@ export interface RequeueDeps {
 interface PendingRow extends Record<string, unknown> {
   readonly id: string;
   readonly generation: number;
-  readonly pinned_server: string | null;
+  readonly placement_class: string;
 }
 
 /** Younger ones may still be on their way through the outbox of another dispatcher. */
@@ -27,19 +27,19 @@ const perTick = 1_000;
  */
 export async function requeueForgotten(deps: RequeueDeps): Promise<number> {
   const pending = await deps.database.query<PendingRow>(
-    `SELECT id, generation, pinned_server FROM sessions
+    `SELECT id, generation, placement_class FROM sessions
      WHERE state = 'pending' AND queued_at < now() - $1 * interval '1 millisecond'
        AND NOT EXISTS (SELECT FROM outbox WHERE outbox.session_id = sessions.id)
      ORDER BY queued_at LIMIT ${perTick}`,
     [settleMs],
   );
   let requeued = 0;
-  for (const [pool, rows] of Map.groupBy(pending, (row) => queuePool(row.pinned_server))) {
+  for (const [pool, rows] of Map.groupBy(pending, (row) => poolOfClass(row.placement_class))) {
     const jobs = rows.map((row) => ({ sessionId: row.id, generation: row.generation }));
     for (const job of await deps.queue.missing(pool, jobs)) {
       const bumped = await deps.database.query(
         `WITH bumped AS (
-           UPDATE sessions SET generation = generation + 1, version = version + 1
+           UPDATE sessions SET generation = generation + 1, version = version + 1, phase = 'queued'
            WHERE id = $1 AND generation = $2 AND state = 'pending' RETURNING id, generation
          ) INSERT INTO outbox (session_id, generation) SELECT id, generation FROM bumped RETURNING id`,
         [job.sessionId, job.generation],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseConfiguredServers, queuePool } from './configured-server.ts';
+import { parseConfiguredServers } from './configured-server.ts';
 
 describe('AGENT_SERVERS', () => {
   test('reads addresses with pool and capacity', () => {
@@ -27,10 +27,5 @@ describe('AGENT_SERVERS', () => {
       const parsed = parseConfiguredServers(text);
       assert.ok('fault' in parsed && parsed.fault.length > 10, text);
     }
-  });
-
-  test('pinned sessions wait in a queue of their own', () => {
-    assert.equal(queuePool(null), 'default');
-    assert.equal(queuePool('ws-1'), 'pinned');
   });
 });

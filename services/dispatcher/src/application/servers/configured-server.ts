@@ -44,8 +44,3 @@ function parseEntry(entry: string): ConfiguredServer | string {
   }
   return { url: new URL(address).origin, pool, capacity };
 }
-
-/** Which queue a session waits in: pinned ones must not stand in the way of those that any server can take. */
-export function queuePool(pinnedServer: string | null): string {
-  return pinnedServer === null ? defaultPool : pinnedPool;
-}

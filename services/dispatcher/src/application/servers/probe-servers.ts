@@ -4,7 +4,7 @@ import type { Transaction } from '../ports/transaction.ts';
 import type { ConfiguredServer } from './configured-server.ts';
 import { reportStatus } from './report-status.ts';
 import type { ReportDeps } from './report-status.ts';
-import { listServers, usableCapacity } from './server-row.ts';
+import { listServers, offerOf, usableCapacity } from './server-row.ts';
 
 export interface ProbeDeps extends ReportDeps {
   readonly configured: readonly ConfiguredServer[];
@@ -64,16 +64,23 @@ async function withdrawSilent(deps: ProbeDeps): Promise<void> {
 }
 
 /** Tells an empty ledger what the record knows, without waiting for the next words of the servers. */
-export async function rebuildLedger(deps: Pick<ReportDeps, 'database' | 'reservations'>): Promise<void> {
-  const live = await deps.database.query<{ server_id: string; session_id: string }>(
-    `SELECT server_id, session_id FROM attempts WHERE state = 'live'`,
+export async function rebuildLedger(
+  deps: Pick<ReportDeps, 'database' | 'reservations' | 'startingLimit'>,
+): Promise<void> {
+  const live = await deps.database.query<{ server_id: string; session_id: string; starting: boolean }>(
+    `SELECT attempts.server_id, session_id, sessions.state = 'starting' AS starting
+     FROM attempts JOIN sessions ON sessions.id = attempts.session_id WHERE attempts.state = 'live'`,
   );
   const byServer = Map.groupBy(live, (row) => row.server_id);
   for (const row of await listServers(deps.database)) {
-    const capacity = usableCapacity(row);
-    if (capacity === 0) continue;
+    if (usableCapacity(row) === 0) continue;
     const held = row.status?.held.map((each) => each.sessionId) ?? [];
-    const sessions = [...(byServer.get(row.id) ?? []).map((each) => each.session_id), ...held];
-    await deps.reservations.correct({ serverId: row.id, pool: row.pool, capacity, sessions, gone: [] });
+    const own = byServer.get(row.id) ?? [];
+    await deps.reservations.correct({
+      ...offerOf(row, deps.startingLimit),
+      starting: own.filter((each) => each.starting).length,
+      sessions: [...own.map((each) => each.session_id), ...held],
+      gone: [],
+    });
   }
 }

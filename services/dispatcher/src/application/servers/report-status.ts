@@ -5,12 +5,14 @@ import { reservationMs } from '../ports/reservations.ts';
 import type { Reservations } from '../ports/reservations.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import type { LoseAttemptDeps } from '../recovery/lose-attempt.ts';
-import { usableCapacity } from './server-row.ts';
+import { offerOf, usableCapacity } from './server-row.ts';
 import type { ServerRow } from './server-row.ts';
 
 export interface ReportDeps extends LoseAttemptDeps {
   readonly database: Database;
   readonly reservations: Reservations;
+  /** Sessions that may start on one server at once. */
+  readonly startingLimit: number;
 }
 
 /** What a report changes that its receiver must know. */
@@ -25,6 +27,7 @@ interface AttemptRow extends Record<string, unknown> {
   /** False while its order may still be on the way to a server that has just started anew. */
   readonly settled: boolean;
   readonly live: boolean;
+  readonly starting: boolean;
 }
 
 /**
@@ -41,7 +44,7 @@ export async function reportStatus(
   if (server === null) return null;
   const attempts = await recentAttempts(deps.database, serverId);
   await loseDestroyed(deps, serverId, status, attempts);
-  await correctLedger(deps.reservations, server, attempts, status.held);
+  await correctLedger(deps, server, attempts, status);
   if (usableCapacity(server) > status.held.length) deps.signals.send('slotFreed', undefined);
   return { server };
 }
@@ -62,10 +65,12 @@ async function storeStatus(
 /** Attempts that the record gives to the server, and those that have left it while a reservation may still stand. */
 async function recentAttempts(tx: Transaction, serverId: string): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(
-    `SELECT session_id, attempt, boot_id, created_at < now() - interval '1 second' AS settled, true AS live
-     FROM attempts WHERE server_id = $1 AND state = 'live'
+    `SELECT session_id, attempts.attempt, boot_id, attempts.created_at < now() - interval '1 second' AS settled,
+       true AS live, sessions.state = 'starting' AS starting
+     FROM attempts JOIN sessions ON sessions.id = attempts.session_id
+     WHERE attempts.server_id = $1 AND attempts.state = 'live'
      UNION ALL
-     SELECT session_id, attempt, boot_id, true, false
+     SELECT session_id, attempt, boot_id, true, false, false
      FROM attempts WHERE server_id = $1 AND state <> 'live'
        AND created_at > now() - $2 * interval '1 millisecond'`,
     [serverId, 2 * reservationMs],
@@ -90,24 +95,22 @@ async function loseDestroyed(
 }
 
 async function correctLedger(
-  reservations: Reservations,
+  deps: Pick<ReportDeps, 'reservations' | 'startingLimit'>,
   server: ServerRow,
   attempts: readonly AttemptRow[],
-  held: readonly Held[],
+  status: ServerStatus,
 ): Promise<void> {
-  const capacity = usableCapacity(server);
-  if (capacity === 0) {
-    await reservations.withdraw(server.id);
+  if (usableCapacity(server) === 0) {
+    await deps.reservations.withdraw(server.id);
     return;
   }
-  // What the record has ended still occupies its slot until the server says that the sandbox is gone.
   const idsOf = (rows: readonly AttemptRow[]): string[] => rows.map((row) => row.session_id);
   const { live = [], left = [] } = Object.groupBy(attempts, (row) => (row.live ? 'live' : 'left'));
-  await reservations.correct({
-    serverId: server.id,
-    pool: server.pool,
-    capacity,
-    sessions: [...idsOf(live), ...held.map((each) => each.sessionId)],
+  await deps.reservations.correct({
+    ...offerOf(server, deps.startingLimit),
+    starting: live.filter((row) => row.starting).length,
+    // What the record has ended still occupies its slot until the server says that the sandbox is gone.
+    sessions: [...idsOf(live), ...status.held.map((each) => each.sessionId)],
     gone: idsOf(left),
   });
 }

@@ -1,4 +1,6 @@
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { offerTokens } from '@lemniscate/shared/queue/placement-class.ts';
+import type { ServerTruth } from '../ports/reservations.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
 /** An agent server as the record knows it. */
@@ -39,4 +41,21 @@ export function usableCapacity(row: Pick<ServerRow, 'capacity' | 'status' | 'sil
   if (status === null || row.silent_ms === null || row.silent_ms > silentAfterMs) return 0;
   if (status.draining || status.unhealthy !== undefined) return 0;
   return Math.min(row.capacity, status.capacity);
+}
+
+/** What the ledger knows of a server beside the sessions on it. */
+export function offerOf(
+  row: ServerRow,
+  startingLimit: number,
+): Omit<ServerTruth, 'starting' | 'sessions' | 'gone'> {
+  const { status } = row;
+  return {
+    serverId: row.id,
+    pool: row.pool,
+    capacity: usableCapacity(row),
+    tokens: offerTokens(status ?? {}),
+    warm: status?.warm ?? 0,
+    mirrors: status?.mirrors ?? [],
+    startingLimit,
+  };
 }

@@ -3,12 +3,16 @@ import canonicalize from 'canonicalize';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
+import { placementClass } from '@lemniscate/shared/queue/placement-class.ts';
+import { queueDelaySeconds, usualPriority } from '@lemniscate/shared/queue/priority.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { refuseFullBacklog } from '../admission/backlog-bound.ts';
+import { pinnedPool } from '../servers/configured-server.ts';
 import { loadProjectPolicy } from '../projects/project.ts';
-import type { ProjectPolicy } from '../projects/project.ts';
+import type { ProjectTerms } from '../projects/project.ts';
 import { refuseRevoked, takeTurns } from '../revocation/revoked-users.ts';
 import type { Signals } from '../signals.ts';
 import { checkOrder } from './check-order.ts';
@@ -22,6 +26,8 @@ export interface CreateSessionDeps {
   readonly signals: Signals;
   readonly newId: NewId;
   readonly models: ModelOffer;
+  /** Sessions of one project that may wait, where the project sets no bound of its own. */
+  readonly maxBacklog: number;
 }
 
 /**
@@ -49,7 +55,10 @@ export async function createSession(
       await takeTurns(tx, person.subject, 'opening');
       await refuseRevoked(tx, person.subject);
       await checkPinnedServer(tx, request, person);
-      await checkStoredBundle(tx, request);
+      await Promise.all([
+        checkStoredBundle(tx, request),
+        refuseFullBacklog(tx, request, frozen.queue.maxBacklog ?? deps.maxBacklog),
+      ]);
       // Sent together, executed in this order: the others refer to the session's row.
       await Promise.all([
         insertSession(tx, id, request, order, frozen, person),
@@ -119,13 +128,15 @@ async function insertSession(
   id: string,
   request: SessionRequest,
   order: CheckedOrder,
-  frozen: ProjectPolicy,
+  frozen: ProjectTerms,
   person: Person,
 ): Promise<void> {
+  const priority = request.priority ?? usualPriority(request.interactive, request.surface);
   await tx.query(
     `INSERT INTO sessions (id, project_id, state, phase, instruction, repository, runtime, model, surface, interactive,
-       execution, opened_by, policy, policy_digest, pinned_server, bounds, follow_ups)
-     VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+       execution, opened_by, policy, policy_digest, pinned_server, bounds, follow_ups, placement_class, priority,
+       queue_delay_seconds)
+     VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
       id,
       request.project,
@@ -142,8 +153,21 @@ async function insertSession(
       request.server ?? null,
       request.bounds === undefined ? null : JSON.stringify(request.bounds),
       request.followUps,
+      request.server === undefined ? classOf(request, order, frozen) : pinnedPool,
+      priority,
+      queueDelaySeconds(priority),
     ],
   );
+}
+
+/** Which servers can take it: what the project asks of all its sessions, and what this one asks beside. */
+function classOf(request: SessionRequest, order: CheckedOrder, { queue }: ProjectTerms): string {
+  return placementClass({
+    pool: queue.pool,
+    runtime: order.runtime,
+    architecture: request.requires?.architecture ?? queue.architecture ?? undefined,
+    labels: [...queue.labels, ...(request.requires?.labels ?? [])],
+  });
 }
 
 async function openRecord(
@@ -152,7 +176,7 @@ async function openRecord(
   id: string,
   request: SessionRequest,
   order: CheckedOrder,
-  frozen: ProjectPolicy,
+  frozen: ProjectTerms,
   person: Person,
 ): Promise<void> {
   await Promise.all([

@@ -52,10 +52,13 @@ export async function endSession(
       state: session.state,
     });
   const subject = input.subject ?? deps.self;
-  await tx.query(
-    `UPDATE attempts SET state = 'ended', ended_at = now() WHERE session_id = $1 AND state = 'live'`,
-    [session.id],
-  );
+  await Promise.all([
+    tx.query(
+      `UPDATE attempts SET state = 'ended', ended_at = now() WHERE session_id = $1 AND state = 'live'`,
+      [session.id],
+    ),
+    session.state === 'pending' ? leaveBacklog(tx, session.id) : undefined,
+  ]);
   const withdrawn = await withdrawApprovals(tx, session.id);
   if (withdrawn.events.length > 0)
     await deps.events.append(tx, session.id, session.attempt, withdrawn.events);
@@ -97,6 +100,10 @@ export async function endSession(
     { type: 'session.ended', subject, ...at, ...server, body: { state: end.state, reason: input.reason } },
     { type: 'chain.closed', subject: deps.self, body: {} },
   ]);
+}
+
+async function leaveBacklog(tx: Transaction, sessionId: string): Promise<void> {
+  await tx.query('DELETE FROM outbox WHERE session_id = $1', [sessionId]);
 }
 
 /** Nobody is asked any more: neither for an extension nor for a message. */

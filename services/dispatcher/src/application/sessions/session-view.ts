@@ -6,9 +6,11 @@ import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { compareUsage, reportedUsageSql } from './reported-usage.ts';
 import type { ReportedRow } from './reported-usage.ts';
+import { queueColumns, queueJoins, queueOutlook } from './queue-outlook.ts';
+import type { QueueRow } from './queue-outlook.ts';
 import type { SessionRow } from './session-row.ts';
 
-interface ViewRow extends SessionRow {
+interface ViewRow extends SessionRow, QueueRow {
   readonly created_at: string;
   readonly started_at: string | null;
   readonly running_at: string | null;
@@ -24,7 +26,6 @@ interface ViewRow extends SessionRow {
   readonly diff_summary: DiffSummary | null;
   readonly diff_state: 'offered' | 'accepted' | 'rejected' | 'discarded' | null;
   readonly diff_accepted_files: string[] | null;
-  readonly queue_position: number | null;
   readonly reported: ReportedRow | null;
 }
 
@@ -42,14 +43,10 @@ export interface ViewSelection {
 export async function selectSessionViews(tx: Transaction, selection: ViewSelection): Promise<SessionView[]> {
   const rows = await tx.query<ViewRow>(
     `SELECT s.*, u.*, d.summary AS diff_summary, d.state AS diff_state, d.accepted_files AS diff_accepted_files,
-       CASE WHEN s.state = 'pending' THEN (
-         SELECT count(*) FROM sessions other
-         WHERE other.state = 'pending' AND other.pinned_server IS NOT DISTINCT FROM s.pinned_server
-           AND (other.queued_at, other.id) <= (s.queued_at, s.id)
-       ) END AS queue_position,
-       ${reportedUsageSql} AS reported
+       ${queueColumns}, ${reportedUsageSql} AS reported
      FROM (SELECT * FROM sessions WHERE ${selection.where} ORDER BY id DESC LIMIT ${selection.limit}) s
      LEFT JOIN diffs d ON d.session_id = s.id
+     ${queueJoins}
      CROSS JOIN LATERAL (
        SELECT coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
          coalesce(sum(output_tokens), 0)::bigint AS output_tokens,
@@ -105,7 +102,7 @@ function toView(row: ViewRow): SessionView {
       row.diff_summary === null || row.diff_state === null
         ? null
         : { ...row.diff_summary, state: row.diff_state, acceptedFiles: row.diff_accepted_files },
-    queue: row.queue_position === null ? null : { position: row.queue_position },
+    queue: row.state === 'pending' ? queueOutlook(row) : null,
   };
 }
 

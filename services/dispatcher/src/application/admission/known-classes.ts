@@ -1,0 +1,15 @@
+import type { Transaction } from '../ports/transaction.ts';
+
+/** Classes in which something waits, found by jumping through the index. */
+export async function waitingClasses(tx: Transaction): Promise<string[]> {
+  const rows = await tx.query<{ placement_class: string }>(
+    `WITH RECURSIVE found AS (
+       (SELECT placement_class FROM outbox ORDER BY placement_class LIMIT 1)
+       UNION ALL
+       (SELECT next.placement_class FROM found, LATERAL (
+          SELECT placement_class FROM outbox WHERE placement_class > found.placement_class
+          ORDER BY placement_class LIMIT 1) next)
+     ) SELECT placement_class FROM found`,
+  );
+  return rows.map((row) => row.placement_class);
+}
