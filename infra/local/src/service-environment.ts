@@ -19,6 +19,9 @@ const commonNames = [
 const dispatcherNames = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_BASE_URL',
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'LEMNISCATE_PROVIDERS',
   'HTTP_PROXY',
   'HTTPS_PROXY',
   'NO_PROXY',

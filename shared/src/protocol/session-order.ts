@@ -8,7 +8,7 @@ export const surfaces = ['terminal', 'ide', 'api', 'trigger'] as const;
 export type Surface = (typeof surfaces)[number];
 
 /** Who drives the loop. */
-export const runtimes = ['native', 'claude-code'] as const;
+export const runtimes = ['native', 'claude-code', 'codex'] as const;
 export type RuntimeName = (typeof runtimes)[number];
 
 /** Whose tools a program in the sandbox uses. */

@@ -82,9 +82,22 @@ const claudeSettings = {
   },
 };
 
+/**
+ * Commands that Codex thinks safe and would run unasked. They ask as well: what is safe is the policy's to say.
+ */
+const codexSafe = [
+  ...'base64 cat cd cut date du echo env expr false file find grep head hostname id ls nl numfmt paste'.split(
+    ' ',
+  ),
+  ...'printenv printf pwd rev rg sed seq sort stat tac tail tr true uname uniq wc which whoami'.split(' '),
+  'git',
+];
+const codexRules = codexSafe.map((name) => `prefix_rule(pattern=["${name}"], decision="prompt")\n`).join('');
+
 /** Files below /etc that the command-line agents obey before anything that a repository brings. */
 const settings: Readonly<Record<string, string>> = {
   'claude-code/managed-settings.json': `${JSON.stringify(claudeSettings, null, 2)}\n`,
+  'codex/rules/lemniscate.rules': codexRules,
 };
 
 /** Puts the machine-wide settings of the command-line agents into a folder that is /etc inside, or is mounted there. */

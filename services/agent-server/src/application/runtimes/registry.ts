@@ -1,5 +1,6 @@
 import type { RuntimeName } from '@lemniscate/shared/protocol/session-order.ts';
 import { claudeCodeRuntime } from './claude-code/claude-code-runtime.ts';
+import { codexRuntime } from './codex/codex-runtime.ts';
 import { nativeRuntime } from './native/native-runtime.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -7,4 +8,5 @@ import type { Runtime } from './runtime.ts';
 export const runtimeRegistry: Readonly<Record<RuntimeName, Runtime>> = {
   native: nativeRuntime,
   'claude-code': claudeCodeRuntime,
+  codex: codexRuntime,
 };

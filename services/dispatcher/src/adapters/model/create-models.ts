@@ -4,7 +4,8 @@ import { Agent } from 'undici';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { ModelProvider } from '../../application/ports/model-provider.ts';
+import type { RuntimeName } from '@lemniscate/shared/protocol/session-order.ts';
+import type { ModelEndpoint, ModelProvider } from '../../application/ports/model-provider.ts';
 import type { ModelOffer } from '../../application/sessions/check-order.ts';
 import { readProviderFile } from './provider-file.ts';
 import type { ConfiguredProvider } from './provider-file.ts';
@@ -31,6 +32,14 @@ export interface Models {
 
 /** What a session gets that names no model, where a key makes a real one possible. */
 const usualModel = 'claude-sonnet-4-6';
+const usualOpenAiModel = 'gpt-5-codex';
+
+/** Over which API each runtime asks its model. */
+const spokenBy = {
+  native: 'anthropic-messages',
+  'claude-code': 'anthropic-messages',
+  codex: 'openai-responses',
+} as const satisfies Readonly<Record<RuntimeName, ModelEndpoint>>;
 
 /**
  * Builds every provider that has what it needs.
@@ -57,22 +66,37 @@ export async function createModels(
     ...(settings.OPENAI_API_KEY === undefined ? {} : { openAiApiKey: settings.OPENAI_API_KEY }),
     configured,
   });
-  const serves = (model: string): boolean => providerOf(model) !== undefined;
+  const serves = (model: string, runtime: RuntimeName): boolean =>
+    providerOf(model)?.endpoints.has(spokenBy[runtime]) === true;
   const defaultModel = settings.LEMNISCATE_MODEL ?? (hasKey ? usualModel : scriptedModel);
-  if (!serves(defaultModel))
+  if (providerOf(defaultModel) === undefined)
     throw new CodedError(
       'configuration_invalid',
       `LEMNISCATE_MODEL: no provider serves "${defaultModel}" (providers: ${names.join(', ')}). Name another model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name its provider in LEMNISCATE_PROVIDERS.`,
       { model: defaultModel, providers: names },
     );
   return {
-    offer: { serves, examples: examplesOf(hasKey, configured), defaultModel },
+    offer: {
+      serves,
+      examples: examplesOf(hasKey, settings.OPENAI_API_KEY !== undefined, configured),
+      defaultModel,
+      defaultModels: { native: usualModel, 'claude-code': usualModel, codex: usualOpenAiModel },
+    },
     providerOf,
     close: () => agent.destroy(),
   };
 }
 
-function examplesOf(hasKey: boolean, configured: readonly ConfiguredProvider[]): string[] {
+function examplesOf(
+  hasKey: boolean,
+  hasOpenAiKey: boolean,
+  configured: readonly ConfiguredProvider[],
+): string[] {
   const named = configured.flatMap(({ models }) => models.filter((model) => !model.endsWith('*')));
-  return [scriptedModel, ...(hasKey ? [usualModel] : []), ...named];
+  return [
+    scriptedModel,
+    ...(hasKey ? [usualModel] : []),
+    ...(hasOpenAiKey ? [usualOpenAiModel] : []),
+    ...named,
+  ];
 }

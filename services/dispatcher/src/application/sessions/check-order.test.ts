@@ -8,9 +8,11 @@ import { checkOrder } from './check-order.ts';
 
 const served = ['scripted-1', 'big-1'];
 const offer = {
-  serves: (model: string) => served.includes(model),
+  serves: (model: string, runtime: string) =>
+    runtime === 'codex' ? model === 'other-api-1' : served.includes(model),
   examples: served,
   defaultModel: 'scripted-1',
+  defaultModels: { codex: 'other-api-1' },
 };
 const check = (request: object, policy: PolicyInput = {}) =>
   checkOrder(
@@ -27,6 +29,14 @@ describe('the names in a request', () => {
   test('absent ones become the fleet’s', () => {
     assert.deepEqual(check({}), { model: 'scripted-1', runtime: 'native' });
     assert.equal(check({ model: 'big-1' }).model, 'big-1');
+  });
+
+  test('a runtime gets a model that it can speak to, and no other', () => {
+    assert.deepEqual(check({ runtime: 'codex' }), { model: 'other-api-1', runtime: 'codex' });
+    assert.throws(
+      () => check({ runtime: 'codex', model: 'scripted-1' }),
+      (error) => isCodedError(error, 'model_unknown'),
+    );
   });
 
   test('a policy narrows models; its own becomes the default', () => {

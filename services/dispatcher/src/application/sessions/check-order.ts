@@ -11,10 +11,13 @@ export type SessionRequest = z.output<typeof createSessionSchema>;
 
 /** Models that the fleet can reach. Providers may serve more than anybody has listed. */
 export interface ModelOffer {
-  serves(model: string): boolean;
+  /** Whether a provider serves the model over the API that the runtime speaks. */
+  serves(model: string, runtime: RuntimeName): boolean;
   /** What a refusal names. */
   readonly examples: readonly string[];
   readonly defaultModel: string;
+  /** Of a runtime that does not speak the default model's API. */
+  readonly defaultModels?: Readonly<Partial<Record<RuntimeName, string>>>;
 }
 
 /** What a request's names were resolved to. */
@@ -36,7 +39,7 @@ const serverOnlySurfaces: readonly string[] = ['api', 'trigger'];
 export function checkOrder(request: SessionRequest, policy: Policy, offer: ModelOffer): CheckedOrder {
   if (request.agent !== undefined) named('agent_unknown', 'agent', request.agent, builtInAgents);
   const runtime = named('runtime_unknown', 'runtime', request.runtime, allowed(runtimes, policy.runtimes));
-  const model = checkModel(request.model, policy.models, offer);
+  const model = checkModel(request.model, policy.models, offer, runtime);
   checkExecution(request, policy);
   return { model, runtime };
 }
@@ -45,14 +48,18 @@ function checkModel(
   asked: string | undefined,
   rule: readonly string[] | undefined,
   offer: ModelOffer,
+  runtime: RuntimeName,
 ): string {
-  const served = rule?.filter((model) => offer.serves(model));
+  const serves = (model: string): boolean => offer.serves(model, runtime);
+  const served = rule?.filter(serves);
+  const usual = serves(offer.defaultModel)
+    ? offer.defaultModel
+    : (offer.defaultModels?.[runtime] ?? offer.defaultModel);
   // The fleet's default steps aside for a policy that does not have it, instead of refusing every request.
-  const fallback =
-    served === undefined || served.includes(offer.defaultModel) ? offer.defaultModel : served[0];
+  const fallback = served === undefined || served.includes(usual) ? usual : served[0];
   const model = asked ?? fallback;
-  if (model !== undefined && offer.serves(model) && (served?.includes(model) ?? true)) return model;
-  return named('model_unknown', 'model', model ?? 'any', served ?? offer.examples);
+  if (model !== undefined && serves(model) && (served?.includes(model) ?? true)) return model;
+  return named('model_unknown', 'model', model ?? 'any', (served ?? offer.examples).filter(serves));
 }
 
 function checkExecution(request: SessionRequest, policy: Policy): void {

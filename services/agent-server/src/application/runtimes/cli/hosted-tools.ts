@@ -95,7 +95,11 @@ export function createHostedTools(context: RuntimeContext): HostedTools {
   };
 }
 
-const claimedMeta = z.looseObject({ 'claudecode/toolUseId': z.string().min(1).max(128).optional() });
+/** Under which name clients tell the model's own id of a call. */
+const claimedMeta = z.looseObject({
+  'claudecode/toolUseId': z.string().min(1).max(128).optional(),
+  callId: z.string().min(1).max(128).optional(),
+});
 
 function createServer(
   tools: readonly ToolName[],
@@ -105,7 +109,7 @@ function createServer(
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(toolDefinition) }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
     const meta = claimedMeta.safeParse(params._meta ?? {});
-    const id = meta.success ? (meta.data['claudecode/toolUseId'] ?? null) : null;
+    const id = meta.success ? (meta.data['claudecode/toolUseId'] ?? meta.data.callId ?? null) : null;
     return call(params.name, params.arguments, id);
   });
   return server;

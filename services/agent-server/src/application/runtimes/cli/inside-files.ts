@@ -16,6 +16,13 @@ export async function fileExists(inside: Inside, path: string): Promise<boolean>
   return (await output(inside, ['test', '-f', path])) !== null;
 }
 
+/** The newest file of a name below a folder; null where there is none. */
+export async function newestFile(inside: Inside, folder: string, name: string): Promise<string | null> {
+  const find = 'find "$0" -name "$1" -printf "%T@ %p\\n" 2>/dev/null | sort -rn | head -1';
+  const found = await output(inside, ['bash', '-c', find, folder, name]);
+  return found === null || found.trim() === '' ? null : found.trim().replace(/^\S+ /, '');
+}
+
 /**
  * What the repository tells agents, from the first of the files that it has. Read by us, since a program that reads a
  * repository's instructions by itself reads its settings too.

@@ -34,8 +34,10 @@ export interface ReportedCalls {
   begin(id: string, turn: number, tool: string): void;
   /** The request is whole: asks for a permit, once for each call. Null: no tool of ours does what it asks. */
   decide(id: string, turn: number, tool: string, mapped: MappedCall | null): Promise<CallVerdict>;
-  /** The program says how it ended. False: it had never asked. */
+  /** The program says how it ended. False: it did it without asking. */
   finish(id: string, result: ReportedResult): Promise<boolean>;
+  /** The id under which a call is recorded; its own where it has never been heard of. */
+  callIdOf(id: string): string;
   /** Calls that are being decided or run. */
   open(): number;
   cancelAll(message: string): void;
@@ -106,9 +108,16 @@ export function createReportedCalls(context: RuntimeContext): ReportedCalls {
       }
       // A refusal comes back as a result too. What ended before, or asked and waits, is known.
       if (verdicts.has(id)) return true;
-      call.become('errored', { message: result.text });
-      return result.isError;
+      // The program refused its own model's request before it asked us, so nothing ran.
+      if (result.isError) {
+        call.become('errored', { message: result.text });
+        return true;
+      }
+      // On record as done without a permit, which the duration says.
+      call.become('errored', { message: 'It was not asked for.', durationMs: 0, preview: result.text });
+      return false;
     },
+    callIdOf: (id) => calls.get(id)?.callId ?? id,
     open: () => [...calls.values()].filter((call) => inBetween.includes(call.state())).length,
     cancelAll: (message) => {
       for (const call of calls.values()) call.cancel(message);
