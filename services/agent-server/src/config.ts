@@ -14,6 +14,9 @@ const schema = z.object({
   LEMNISCATE_STATE_FOLDER: variable.text(),
   LEMNISCATE_CAPACITY: variable.integer(1, 1000).default(2),
   LEMNISCATE_WARM: variable.integer(0, 100).default(1),
+  LEMNISCATE_WARM_MAX: variable.integer(0, 1000).optional(),
+  LEMNISCATE_WARM_MAX_AGE_SECONDS: variable.integer(1, 7 * 86_400).default(3600),
+  LEMNISCATE_SANDBOX_PROFILES: variable.text().optional(),
   LEMNISCATE_SANDBOX_DRIVER: variable.oneOf(sandboxDriverChoices).default('auto'),
   LEMNISCATE_WAIVE_LIMITS: z
     .string()
@@ -34,8 +37,12 @@ export interface Config {
   readonly stateFolder: string;
   /** Slots. */
   readonly capacity: number;
-  /** Warm sandboxes kept for each profile. */
+  /** Warm sandboxes kept for each profile, always and at most, and how old an unused one may get. */
   readonly warm: number;
+  readonly warmMax: number;
+  readonly warmMaxAgeMs: number;
+  /** YAML file with the sandbox profiles; without it there is `default` alone. */
+  readonly profilesFile: string | undefined;
   readonly driver: (typeof sandboxDriverChoices)[number];
   /** Bounds that sessions may go without where this machine cannot hold them. */
   readonly waivedLimits: readonly SandboxLimit[];
@@ -57,6 +64,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     stateFolder: read.LEMNISCATE_STATE_FOLDER,
     capacity: read.LEMNISCATE_CAPACITY,
     warm: read.LEMNISCATE_WARM,
+    // more than the slots can never be used at once
+    warmMax: read.LEMNISCATE_WARM_MAX ?? Math.max(read.LEMNISCATE_WARM, read.LEMNISCATE_CAPACITY),
+    warmMaxAgeMs: read.LEMNISCATE_WARM_MAX_AGE_SECONDS * 1000,
+    profilesFile: read.LEMNISCATE_SANDBOX_PROFILES,
     driver: read.LEMNISCATE_SANDBOX_DRIVER,
     waivedLimits: read.LEMNISCATE_WAIVE_LIMITS,
     allowLocalPaths: read.LEMNISCATE_ALLOW_LOCAL_PATHS,

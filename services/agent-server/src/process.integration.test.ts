@@ -76,6 +76,7 @@ test('killed in the middle of a session, the next start destroys what was left a
   stage.dispatcher.onModel = () => ({
     blocks: [{ id: 'hang', tool: 'run_command', input: { command: 'echo begun; sleep 600' } }],
   });
+  stage.mayLeave();
   const first = await startProcess(stage);
   const order = stage.order();
   assert.equal(

@@ -12,17 +12,18 @@ import { lockFolder } from './adapters/folder-lock.ts';
 import type { FolderLock } from './adapters/folder-lock.ts';
 import { createPatchSpoolFolder } from './adapters/patch-spool-folder.ts';
 import { chooseDriver } from './adapters/choose-driver.ts';
+import { readProfilesFile } from './adapters/profiles-file.ts';
 import { readTlsMaterial } from './adapters/tls-material.ts';
 import type { TlsMaterial } from './adapters/tls-material.ts';
 import { uploadObject } from './adapters/upload-object.ts';
 import { createWorkingCopies } from './adapters/working-copy/working-copies.ts';
 import { requireLimits } from './application/required-limits.ts';
 import { runtimeRegistry } from './application/runtimes/registry.ts';
-import { sandboxProfiles } from './application/sandbox-profiles.ts';
 import { createSessionDesk } from './application/sessions/session-desk.ts';
 import { createWarmPool } from './application/warm-pool.ts';
 import type { Config } from './config.ts';
 import { createServer, listen } from './http/server.ts';
+import { createLeakCheck } from './jobs/leak-check.ts';
 import { createHeartbeat } from './jobs/heartbeat.ts';
 
 /** A running agent server. */
@@ -56,9 +57,16 @@ async function startInFolder(
   lock: FolderLock,
   log: Logger,
 ): Promise<AgentServer> {
-  const options = { stateFolder: config.stateFolder, serverId: tls.name };
+  const profiles = await readProfilesFile(config.profilesFile);
+  const image = profiles.find(({ name }) => name === 'default')?.image;
+  const options = {
+    stateFolder: config.stateFolder,
+    serverId: tls.name,
+    ...(image === undefined ? {} : { image }),
+  };
   const driver = await chooseDriver(config.driver, options, log);
   const capabilities = await requireLimits(driver, config.waivedLimits, log);
+  for (const profile of profiles) await driver.fingerprint(profile);
   const workingCopies = createWorkingCopies({
     stateFolder: join(config.stateFolder, 'working-copies'),
     driver,
@@ -77,8 +85,9 @@ async function startInFolder(
   const bootId = randomUUID();
   const pool = createWarmPool({
     driver,
-    profiles: sandboxProfiles,
-    size: config.warm,
+    profiles,
+    size: { floor: config.warm, ceiling: config.warmMax },
+    maxAgeMs: config.warmMaxAgeMs,
     newId: createNewId(),
     clock: systemClock,
     log,
@@ -100,7 +109,7 @@ async function startInFolder(
     { capacity: config.capacity, onChange: () => heartbeat.wake() },
   );
   const status = (): ServerStatus => {
-    const { warm, profiles, unhealthy } = pool.status();
+    const { warm, coldStarts, profiles: offered, unhealthy } = pool.status();
     return {
       protocol: 1,
       bootId,
@@ -108,7 +117,8 @@ async function startInFolder(
       held: desk.held(),
       warm,
       driver: driver.name,
-      profiles: [...profiles],
+      coldStarts,
+      profiles: [...offered],
       draining: desk.draining(),
       ...(unhealthy === null ? {} : { unhealthy }),
     };
@@ -116,12 +126,15 @@ async function startInFolder(
   const heartbeat = createHeartbeat({ dispatcher, desk, status, bootTimeMs, log });
   const app = createServer(tls, { desk, status }, log);
   const port = await listen(app, config.host, config.port);
+  const leakCheck = createLeakCheck(driver, log);
   pool.start();
+  leakCheck.start();
   heartbeat.start();
 
   async function shutDown(): Promise<void> {
     await desk.drain();
     await pool.close();
+    await leakCheck.stop();
     await workingCopies.close();
     await heartbeat.stop();
     await app.close();

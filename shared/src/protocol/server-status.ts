@@ -11,6 +11,8 @@ export const serverStatusSchema = z.object({
   capacity: z.int().min(0).max(100_000),
   held: z.array(heldSchema).max(100_000),
   warm: z.int().min(0),
+  /** Claims since the start that found no warm sandbox. */
+  coldStarts: z.int().min(0).optional(),
   driver: z.string(),
   profiles: z.array(z.string()),
   /** Agent runtimes that it can drive beside `native`. Absent, as everything below: a server of an older version. */

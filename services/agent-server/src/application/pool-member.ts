@@ -12,6 +12,10 @@ import type { Sandbox, SandboxDriver, SandboxProfile } from './ports/sandbox-dri
 export interface PoolMember {
   readonly id: string;
   readonly profile: SandboxProfile;
+  /** What the driver said that it is made of; null before the boot began. */
+  fingerprint(): string | null;
+  /** Monotonic milliseconds of when it became warm. */
+  warmSinceMs(): number;
   state(): SandboxState;
   /** Who the sandbox is meant for: a claim, once made, cannot be taken back. */
   awaitedBy(): 'pool' | 'session';
@@ -43,7 +47,10 @@ export function createPoolMember(
     state = checkTransition(sandboxTransitions, state, next, `sandbox ${id}`);
   };
 
-  const booted = deps.driver.boot(id, profile).then(
+  const begun = deps.clock.monotonicMs();
+  let fingerprint: string | null = null;
+  let warmSince = begun;
+  const booted = bootAsSeen().then(
     (live) => {
       sandbox = live;
       void live.ended.then(onEnded);
@@ -57,9 +64,16 @@ export function createPoolMember(
   );
   const ready = booted.then(() => {
     if (state === 'booting') become('warm');
+    warmSince = deps.clock.monotonicMs();
   });
   // Whoever waits for the boot hears of its failure; nobody may wait any more.
   ready.catch(() => undefined);
+
+  /** The fingerprint is taken before the boot: what changes meanwhile makes the sandbox stale, never wrongly fresh. */
+  async function bootAsSeen(): Promise<Sandbox> {
+    fingerprint = await deps.driver.fingerprint(profile);
+    return deps.driver.boot(id, profile);
+  }
 
   function onEnded(cause: string): void {
     if (state !== 'warm') return;
@@ -95,6 +109,8 @@ export function createPoolMember(
   return {
     id,
     profile,
+    fingerprint: () => fingerprint,
+    warmSinceMs: () => warmSince,
     state: () => state,
     awaitedBy: () => (state === 'booting' || state === 'warm' ? awaitedBy : 'session'),
     await: () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Clock } from '@lemniscate/shared/clock.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import type { Sandbox, SandboxDriver, SandboxEndCause, SandboxProfile } from './ports/sandbox-driver.ts';
@@ -30,12 +31,21 @@ interface Booted {
 }
 
 /** A driver in memory, for the pool's own rules; what real drivers do is in their contract suite. */
-function createBench(size: number, profiles: readonly SandboxProfile[] = [small]) {
+function createBench(
+  size: number,
+  profiles: readonly SandboxProfile[] = [small],
+  {
+    clock = systemClock,
+    maxAgeMs = 3_600_000,
+    ceiling = size,
+  }: { clock?: Clock; maxAgeMs?: number; ceiling?: number } = {},
+) {
   const booted: Booted[] = [];
   const changed = createGate();
-  const bench = { booted, failBoots: 0, holdBoots: false, release: () => {} };
+  const bench = { booted, failBoots: 0, holdBoots: false, release: () => {}, fingerprint: 'first' };
   const driver = {
     name: 'bubblewrap',
+    fingerprint: async () => bench.fingerprint,
     boot: async (id: string, profile: SandboxProfile) => {
       if (bench.holdBoots) {
         const held = Promise.withResolvers<void>();
@@ -77,9 +87,10 @@ function createBench(size: number, profiles: readonly SandboxProfile[] = [small]
   const pool = createWarmPool({
     driver,
     profiles,
-    size,
+    size: { floor: size, ceiling },
+    maxAgeMs,
     newId: createNewId(),
-    clock: systemClock,
+    clock,
     log,
     onChange: changed.wake,
   });
@@ -178,5 +189,42 @@ test('an unhealthy pool tries by itself, even one that keeps no warm sandboxes',
   bench.failBoots = 3;
   for (let count = 0; count < 3; count += 1) await assert.rejects(pool.claim('small', signal).ready);
   await until(() => pool.status().unhealthy === null);
+  await pool.close();
+});
+
+test('a warm one of an older image or profile is a miss', async () => {
+  const { pool, bench, until, booted } = createBench(1);
+  pool.start();
+  await until(() => pool.status().warm === 1);
+  bench.fingerprint = 'second';
+  const claim = await pool.claim('small', signal).ready;
+  assert.equal(claim.warm, false);
+  assert.equal(pool.status().coldStarts, 1);
+  await until(() => booted[0]?.alive === false);
+  await pool.close();
+});
+
+test('the pool grows with its demand, and shrinks and renews itself when nobody asks', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let now = 0;
+  // each look at the clock takes a while, so that a refill takes time
+  const clock = { now: () => new Date(now), monotonicMs: () => (now += 5) };
+  const { pool, until, booted } = createBench(1, [small], { clock, maxAgeMs: 100_000, ceiling: 3 });
+  pool.start();
+  await until(() => pool.status().warm === 1);
+  const claims = Array.from({ length: 100 }, () => pool.claim('small', signal));
+  await Promise.all(claims.map((claim) => claim.ready));
+  await until(() => pool.status().warm === 3);
+  await Promise.all(claims.map((claim) => claim.release()));
+  now += 61_000;
+  assert.equal(pool.status().target, 1);
+  for (const left of [2, 1]) {
+    t.mock.timers.tick(5_000);
+    await until(() => pool.status().warm === left);
+  }
+  const [last] = booted.filter(({ alive }) => alive);
+  now += 100_001;
+  t.mock.timers.tick(5_000);
+  await until(() => last?.alive === false && pool.status().warm === 1);
   await pool.close();
 });

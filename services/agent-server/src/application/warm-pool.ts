@@ -7,6 +7,7 @@ import type { Sandbox, SandboxDriver, SandboxProfile } from './ports/sandbox-dri
 import { createPoolMember } from './pool-member.ts';
 import type { PoolMember } from './pool-member.ts';
 import { createRefill } from './refill.ts';
+import { createWarmDemand } from './warm-demand.ts';
 
 /** A sandbox that belongs to one session now, and to nobody after it. */
 export interface ClaimedSandbox {
@@ -25,7 +26,10 @@ export interface Claim {
 
 export interface WarmPoolStatus {
   readonly warm: number;
+  /** Claims that found no warm sandbox that was right in everything. */
   readonly coldStarts: number;
+  /** How many the pool keeps at the moment. */
+  readonly target: number;
   readonly profiles: readonly string[];
   /** Why sandboxes do not start at the moment, for the operator. */
   readonly unhealthy: string | null;
@@ -50,8 +54,10 @@ export interface WarmPool {
 export interface WarmPoolDeps {
   readonly driver: SandboxDriver;
   readonly profiles: readonly SandboxProfile[];
-  /** Warm sandboxes a profile. */
-  readonly size: number;
+  /** Warm sandboxes a profile: kept always, and at most. */
+  readonly size: { readonly floor: number; readonly ceiling: number };
+  /** An unused sandbox older than this is replaced. */
+  readonly maxAgeMs: number;
   readonly newId: NewId;
   readonly clock: Clock;
   readonly log: Log;
@@ -67,12 +73,17 @@ export interface WarmPoolDeps {
  */
 const refillPauseMs = 150;
 
+const tendEveryMs = 5_000;
+
 /** A warm sandbox that does not answer within this is not handed out. A round trip takes about a millisecond. */
 const pingMs = 500;
 
 export function createWarmPool(deps: WarmPoolDeps): WarmPool {
   const members = new Map<string, PoolMember>();
   const profiles = new Map(deps.profiles.map((profile) => [profile.name, profile]));
+  const demands = new Map(deps.profiles.map(({ name }) => [name, createWarmDemand(deps.clock, deps.size)]));
+  const wantedSince = new Map<string, number>();
+  let tending: NodeJS.Timeout | undefined;
   let coldStarts = 0;
   let closed = false;
 
@@ -82,21 +93,39 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
   const refill = createRefill({
     log: deps.log,
     onChange: deps.onChange,
-    missing: () => {
-      // A server that is taken for unhealthy gets no sessions, so it must find out by itself that it has recovered.
-      const wanted = refill.unhealthy() === null ? deps.size : Math.max(deps.size, 1);
-      const short = deps.profiles.find((profile) => {
-        const coming = [...members.values()].filter(
-          (member) => member.profile.name === profile.name && member.awaitedBy() === 'pool',
-        );
-        return coming.length < wanted;
-      });
-      return closed ? null : (short ?? null);
-    },
+    missing: () => (closed ? null : (deps.profiles.find((profile) => shortage(profile) > 0) ?? null)),
     boot: async (profile) => {
       await boot(profile, 'pool').ready;
+      const since = wantedSince.get(profile.name);
+      if (since !== undefined) demands.get(profile.name)?.refilled(deps.clock.monotonicMs() - since);
+      wantedSince.delete(profile.name);
+      if (shortage(profile) > 0) wantedSince.set(profile.name, deps.clock.monotonicMs());
     },
   });
+
+  function shortage({ name }: SandboxProfile): number {
+    const coming = [...members.values()].filter(
+      (member) => member.profile.name === name && member.awaitedBy() === 'pool',
+    );
+    const target = demands.get(name)?.target() ?? 0;
+    // A server that is taken for unhealthy gets no sessions, so it must find out by itself that it has recovered.
+    const wanted = refill.unhealthy() === null ? target : Math.max(target, 1);
+    return wanted - coming.length;
+  }
+
+  /** What is more than the demand asks for, or has aged, goes; one a look, so that it is never many at once. */
+  function tend(): void {
+    const now = deps.clock.monotonicMs();
+    for (const profile of deps.profiles) {
+      const oldest = warmOf(profile.name)[0];
+      if (oldest === undefined) continue;
+      if (shortage(profile) >= 0 && now - oldest.warmSinceMs() <= deps.maxAgeMs) continue;
+      oldest.claim();
+      void oldest.destroy();
+      deps.onChange();
+    }
+    refill.wake();
+  }
 
   function boot(profile: SandboxProfile, awaitedBy: 'pool' | 'session'): PoolMember {
     const member = createPoolMember(deps, profile, awaitedBy, () => {
@@ -109,9 +138,16 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
   }
 
   async function takeWarm(profile: SandboxProfile): Promise<PoolMember | null> {
+    if (warmOf(profile.name).length === 0) return null;
+    const fingerprint = await deps.driver.fingerprint(profile).catch(() => null);
     // Looked at anew after each ping: meanwhile others end or are claimed.
     for (let [member] = warmOf(profile.name); member !== undefined; [member] = warmOf(profile.name)) {
       const sandbox = member.claim();
+      if (member.fingerprint() !== fingerprint) {
+        deps.log.info({ sandbox: member.id }, 'a warm sandbox is of an older profile, image or supervisor');
+        void member.destroy();
+        continue;
+      }
       try {
         await sandbox.ping(pingMs);
         return member;
@@ -143,6 +179,8 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
   }
 
   async function take(profile: SandboxProfile): Promise<{ member: PoolMember; warm: boolean }> {
+    demands.get(profile.name)?.arrived();
+    if (!wantedSince.has(profile.name)) wantedSince.set(profile.name, deps.clock.monotonicMs());
     const warm = await takeWarm(profile);
     if (warm === null) coldStarts += 1;
     const member = warm ?? (await takeBooting(profile));
@@ -174,12 +212,17 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
     status: () => ({
       warm: deps.profiles.reduce((sum, profile) => sum + warmOf(profile.name).length, 0),
       coldStarts,
+      target: [...demands.values()].reduce((sum, demand) => sum + demand.target(), 0),
       profiles: [...profiles.keys()],
       unhealthy: refill.unhealthy(),
     }),
-    start: refill.start,
+    start: () => {
+      tending = setInterval(tend, tendEveryMs).unref();
+      refill.start();
+    },
     close: async () => {
       closed = true;
+      clearInterval(tending);
       await refill.stop();
       const idle = [...members.values()].filter((member) => member.state() !== 'claimed');
       await Promise.all(idle.map((member) => member.destroy()));

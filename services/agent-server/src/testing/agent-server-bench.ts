@@ -36,6 +36,8 @@ export interface Stage {
   sandboxes(): Promise<string[]>;
   /** To be done when the test is over, before what was set up earlier is taken down. */
   atEnd(step: () => unknown): void;
+  /** The server is killed in this test, so that it may leave sandboxes behind. */
+  mayLeave(): void;
   /** What is left of journals, patches and session folders. */
   files(): string[];
 }
@@ -78,6 +80,9 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     stateFolder: join(folder, 'state'),
     capacity: 2,
     warm: 1,
+    warmMax: change.warm ?? 1,
+    warmMaxAgeMs: 3_600_000,
+    profilesFile: undefined,
     driver: 'bubblewrap',
     allowLocalPaths: true,
     waivedLimits: [],
@@ -87,7 +92,11 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
   const agent = new Agent({ connect: { ca: authority.ca, cert: ofDispatcher.cert, key: ofDispatcher.key } });
   undo.push(() => agent.destroy());
   // a server that was killed leaves its sandboxes' disks mounted
-  undo.push(() => sandboxDrivers.bubblewrap({ stateFolder: config.stateFolder, serverId }).recover());
+  let killed = false;
+  undo.push(async () => {
+    const left = await sandboxDrivers.bubblewrap({ stateFolder: config.stateFolder, serverId }).recover();
+    if (!killed && left.length > 0) throw new Error(`the server has left ${left.join(', ')}`);
+  });
   const repository = makeRepository(join(folder, 'repository'));
   return {
     dispatcher,
@@ -106,6 +115,9 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     sandboxes: () => sandboxDrivers.bubblewrap({ stateFolder: config.stateFolder, serverId }).list(),
     files: () => leftFiles(config.stateFolder),
     atEnd: (step) => void undo.push(step),
+    mayLeave: () => {
+      killed = true;
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import { createNewId } from '@lemniscate/shared/id.ts';
 import type { ToolArguments, ToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import { sandboxDrivers } from '../adapters/sandbox/registry.ts';
 import type { Sandbox } from '../application/ports/sandbox-driver.ts';
-import { sandboxProfiles } from '../application/sandbox-profiles.ts';
+import { readProfiles } from '../application/sandbox-profiles.ts';
 import { tools } from '../application/tools/registry.ts';
 import type { Tool, ToolContext, ToolResult } from '../application/tools/tool.ts';
 
@@ -28,7 +28,7 @@ export async function startToolBench(t: TestContext): Promise<ToolBench> {
   const stateFolder = mkdtempSync(join(tmpdir(), 'lemniscate-tools-'));
   chmodSync(stateFolder, 0o711);
   const driver = sandboxDrivers.bubblewrap({ stateFolder, serverId: `tools-${process.pid}` });
-  const profile = sandboxProfiles[0];
+  const profile = readProfiles(undefined)[0];
   if (profile === undefined) throw new Error('there is no sandbox profile');
   const sandbox = await driver.boot(createNewId()('sandbox'), profile);
   t.after(async () => {

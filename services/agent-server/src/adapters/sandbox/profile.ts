@@ -1,5 +1,28 @@
+import { createHash } from 'node:crypto';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { SandboxProfile, ThrowawayProfile } from '../../application/ports/sandbox-driver.ts';
+import type { SupervisorFiles } from './supervisor/prepare.ts';
+
+/** One digest over everything that a sandbox is made of. */
+export function fingerprintOf(profile: SandboxProfile, files: SupervisorFiles, base: string): string {
+  const fields = Object.entries({ ...profile }).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return createHash('sha256')
+    .update(JSON.stringify([fields, files.node, files.supervisor, base]))
+    .digest('hex');
+}
+
+/** A driver does not pretend: what it cannot give is told before any session relies on it. */
+export function unsuited({ name }: SandboxProfile, what: 'image' | 'runtime', value: string): CodedError {
+  const help =
+    what === 'image'
+      ? 'bubblewrap shows the host’s own programs and takes no image: use the docker driver (LEMNISCATE_SANDBOX_DRIVER=docker), or take the image out of the profile'
+      : `neither bubblewrap nor an engine without it can run that OCI runtime: install it and name it in the engine’s configuration, use the docker driver, or take it out of the profile`;
+  return new CodedError(
+    'configuration_invalid',
+    `The sandbox profile "${name}" asks for the ${what} ${value}, which this server does not have: ${help}.`,
+    { profile: name, [what]: value },
+  );
+}
 
 /** The supervisor's own tmpfs: pipes, and the standard input of running commands (16 MiB at most for one). */
 export const supervisorFolderBytes = 24 * 1024 * 1024;

@@ -170,10 +170,16 @@ export interface SandboxDriver {
   readonly name: SandboxDriverName;
   /** Looks at the machine. @throws CodedError `sandbox_driver_missing` that says what to install or start */
   probe(): Promise<SandboxCapabilities>;
+  /**
+   * What a sandbox of this profile would be made of now: changes with the profile, its image and the supervisor's files.
+   * @throws CodedError `configuration_invalid` when the driver lacks what the profile asks for (an image, a runtime),
+   * `sandbox_driver_missing` when the engine does not have it
+   */
+  fingerprint(profile: SandboxProfile): Promise<string>;
   /** Starts a sandbox with its supervisor answering. @throws CodedError `sandbox_start_failed` */
   boot(id: string, profile: SandboxProfile): Promise<Sandbox>;
   runThrowaway(run: ThrowawayRun): Promise<ThrowawayResult>;
-  /** Destroys whatever an earlier process of this server left (by label or folder); returns their ids. */
+  /** Destroys whatever is there of this server and nobody here holds (by label or folder); returns their ids. */
   recover(): Promise<string[]>;
   /** Ids of all sandboxes of this server that exist on the machine right now, for leak checks. */
   list(): Promise<string[]>;

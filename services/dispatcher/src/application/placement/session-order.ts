@@ -14,7 +14,7 @@ export interface OrderTimes {
   readonly startTimeoutMs: number;
 }
 
-/** The one sandbox profile of an embedded fleet. */
+/** What a project gets whose policy names no sandbox profile. */
 const defaultProfile = 'default';
 
 /** Names the repository as the agent server will read it. */

@@ -1,13 +1,12 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import type {
-  Sandbox,
   SandboxDriver,
   ThrowawayProfile,
   ThrowawayRun,
 } from '../../../application/ports/sandbox-driver.ts';
 import { listSandboxFolders, sandboxFolder } from '../folders.ts';
-import { throwawayBounds } from '../profile.ts';
+import { fingerprintOf, throwawayBounds, unsuited } from '../profile.ts';
 import { checkName } from '../sandbox-id.ts';
 import { bootSandbox } from './boot.ts';
 import { loadMark, removeRemains } from './leftover.ts';
@@ -33,7 +32,8 @@ export interface BubblewrapOptions {
 export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
   const { stateFolder, clock = systemClock, throwawayProfile = throwawayBounds } = options;
   const serverId = checkName('server', options.serverId);
-  const live = new Map<string, Sandbox>();
+  /** Everything that this process made and has not seen gone. */
+  const held = new Set<string>();
   let prepared: Promise<Workplace> | undefined;
 
   const workplace = (): Promise<Workplace> => {
@@ -62,15 +62,28 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
         separateCommandUser: place.root,
       };
     },
+    async fingerprint(profile) {
+      for (const [what, value] of [
+        ['image', profile.image],
+        ['runtime', profile.ociRuntime],
+      ] as const)
+        if (value !== undefined) throw unsuited(profile, what, value);
+      const { files } = await workplace();
+      return fingerprintOf(profile, files, 'bubblewrap');
+    },
     async boot(id, profile) {
-      const sandbox = await bootSandbox(await workplace(), checkName('sandbox', id), profile, clock);
-      live.set(id, sandbox);
+      const place = await workplace();
+      held.add(checkName('sandbox', id));
+      const sandbox = await bootSandbox(place, id, profile, clock).catch((error: unknown) => {
+        held.delete(id);
+        throw error;
+      });
       const { destroy } = sandbox;
       return {
         ...sandbox,
         async destroy(how) {
           await destroy(how);
-          if (how?.keepWorkspace !== true) live.delete(id);
+          if (how?.keepWorkspace !== true) held.delete(id);
         },
       };
     },
@@ -81,7 +94,9 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
       const place = await workplace();
       killOrphanedLaunches(place.seccompFile);
       const { kept } = await listSandboxFolders(place.sandboxes);
-      const ids = [...kept, ...(await existing(place))].filter((id) => !live.has(id));
+      const ids = [...kept, ...(await existing(place))].filter(
+        (id) => !held.has(id) && !place.running.has(id),
+      );
       for (const id of ids) {
         const folder = sandboxFolder(place.sandboxes, id);
         const cgroup = place.cgroups?.exists(id) === true ? place.cgroups.open(id) : null;

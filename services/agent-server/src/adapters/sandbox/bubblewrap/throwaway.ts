@@ -51,6 +51,7 @@ export async function runInThrowaway(
   clock: Clock,
 ): Promise<ThrowawayResult> {
   const id = `throwaway-${randomBytes(8).toString('hex')}`;
+  place.running.add(id);
   const { memoryBytes, processes, cpus, tmpBytes, shmBytes } = profile;
   const cgroup = place.cgroups?.create(id, { memoryBytes, processes, cpus }) ?? null;
   let remains: Remains = { id, folder: sandboxFolder(place.sandboxes, id), cgroup, init: null };
@@ -75,6 +76,6 @@ export async function runInThrowaway(
     remains = { ...remains, init: markProcess(started.initPid) };
     return await collectRun(started, run, () => killRemains(remains));
   } finally {
-    await removeRemains(remains, false, place.disks, clock);
+    await removeRemains(remains, false, place.disks, clock).finally(() => place.running.delete(id));
   }
 }

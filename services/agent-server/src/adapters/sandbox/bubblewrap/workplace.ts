@@ -30,6 +30,8 @@ export interface Workplace {
   readonly namespaces: UserNamespaces | null;
   /** Of throwaway runs, by `uid:gid`. */
   readonly throwawayNamespaces: Map<string, Promise<UserNamespaces>>;
+  /** Ids of throwaway runs under way. */
+  readonly running: Set<string>;
   /** Where the sandboxes' own folders are. */
   readonly sandboxes: string;
 }
@@ -94,5 +96,6 @@ export async function prepareWorkplace(stateFolder: string, serverId: string): P
     cgroups: openCgroups(readOwnerMark(stateFolder, serverId)),
     namespaces: root ? await createUserNamespaces(sandboxIdMaps, sandboxIdMaps).catch(noNamespaces) : null,
     throwawayNamespaces: new Map(),
+    running: new Set(),
   };
 }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chown, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Sandbox } from '../../../application/ports/sandbox-driver.ts';
 import { bash, contractProfile, run, until, withSandbox } from './harness.ts';
@@ -222,6 +222,11 @@ function isRunning(commandLine: string): boolean {
 /** Birth and end: nothing is left, whoever ended it. */
 export function describeLife(subject: ContractSubject): void {
   describe('life', () => {
+    after(async () => {
+      assert.deepEqual(await subject.create().recover(), [], 'a test has left a sandbox');
+      assert.ok(!readFileSync('/proc/self/mountinfo', 'utf8').includes(subject.parentArguments[1] ?? ''));
+    });
+
     it('lists what lives, and destroys it for good, twice', async () => {
       const driver = subject.create();
       const sandbox = await driver.boot('sbx_life', contractProfile(subject));

@@ -4,12 +4,12 @@ import Docker from 'dockerode';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { writeCliSettings } from '../cli-bundle.ts';
-import type { Sandbox, SandboxDriver, ThrowawayProfile } from '../../../application/ports/sandbox-driver.ts';
+import type { SandboxDriver, ThrowawayProfile } from '../../../application/ports/sandbox-driver.ts';
 import { openDisks } from '../disk/sandbox-disk.ts';
 import type { SandboxDisks } from '../disk/sandbox-disk.ts';
 import { listSandboxFolders, removeSandboxFolder, sandboxFolder } from '../folders.ts';
 import { readOwnerMark } from '../owner-mark.ts';
-import { throwawayBounds } from '../profile.ts';
+import { fingerprintOf, throwawayBounds, unsuited } from '../profile.ts';
 import { checkName } from '../sandbox-id.ts';
 import { dockerSeccompProfile } from '../seccomp/docker-profile.ts';
 import { prepareSupervisor } from '../supervisor/prepare.ts';
@@ -43,6 +43,10 @@ export interface DockerWorkplace {
   readonly cliSettings: string;
   readonly sandboxes: string;
   readonly image: string;
+  /** Names of the OCI runtimes that the engine has. */
+  readonly runtimes: readonly string[];
+  /** Ids of throwaway runs under way. */
+  readonly running: Set<string>;
   /** Null where the disk of a sandbox cannot be bounded. */
   readonly disks: SandboxDisks | null;
 }
@@ -55,11 +59,12 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
   const { stateFolder, clock = systemClock, throwawayProfile = throwawayBounds } = options;
   const serverId = checkName('server', options.serverId);
   const docker = options.docker ?? new Docker();
-  const live = new Map<string, Sandbox>();
+  /** Everything that this process made and has not seen gone. */
+  const held = new Set<string>();
   let prepared: Promise<DockerWorkplace> | undefined;
 
   const prepare = async (): Promise<DockerWorkplace> => {
-    await describeEngine(docker);
+    const { runtimes } = await describeEngine(docker);
     const sandboxes = join(stateFolder, 'docker', serverId);
     mkdirSync(sandboxes, { recursive: true });
     chmodSync(sandboxes, 0o700);
@@ -71,8 +76,20 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     const image = options.image ?? defaultImage;
     await requireImage(docker, image);
     const { disks } = await openDisks(join(stateFolder, 'disks'));
+    const running = new Set<string>();
     const owner = readOwnerMark(stateFolder, serverId);
-    const place = { docker, owner, files, seccompProfile, cliSettings, sandboxes, image, disks };
+    const place = {
+      docker,
+      owner,
+      files,
+      seccompProfile,
+      cliSettings,
+      sandboxes,
+      image,
+      disks,
+      runtimes,
+      running,
+    };
     return disks !== null && (await seesDisks(place, disks, join(stateFolder, 'disks'), throwawayProfile))
       ? place
       : { ...place, disks: null };
@@ -106,14 +123,25 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
       const diskLimit = disks !== null;
       return { memoryLimit, processLimit, cpuLimit, diskLimit, seccomp, separateCommandUser: true };
     },
+    async fingerprint(profile) {
+      const place = await workplace();
+      const runtime = profile.ociRuntime;
+      if (runtime !== undefined && !place.runtimes.includes(runtime))
+        throw unsuited(profile, 'runtime', runtime);
+      return fingerprintOf(profile, place.files, await requireImage(docker, profile.image ?? place.image));
+    },
     async boot(id, profile) {
-      const sandbox = await bootContainer(await workplace(), checkName('sandbox', id), profile, clock);
-      live.set(id, sandbox);
+      const place = await workplace();
+      held.add(checkName('sandbox', id));
+      const sandbox = await bootContainer(place, id, profile, clock).catch((error: unknown) => {
+        held.delete(id);
+        throw error;
+      });
       return {
         ...sandbox,
         async destroy(how) {
           await sandbox.destroy(how);
-          if (how?.keepWorkspace !== true) live.delete(id);
+          if (how?.keepWorkspace !== true) held.delete(id);
         },
       };
     },
@@ -124,7 +152,9 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
       const place = await workplace();
       const known = await containers(place);
       const { kept } = await listSandboxFolders(place.sandboxes);
-      const ids = [...kept, ...(await existing(place))].filter((id) => !live.has(id));
+      const ids = [...kept, ...(await existing(place))].filter(
+        (id) => !held.has(id) && !place.running.has(id),
+      );
       for (const id of ids) {
         const container = known.get(id);
         if (container !== undefined) await removeContainer(docker, container);

@@ -64,9 +64,9 @@ export async function describeEngine(docker: Docker): Promise<EngineInfo> {
   };
 }
 
-/** @throws CodedError `sandbox_driver_missing` when the engine does not have the image */
-export async function requireImage(docker: Docker, image: string): Promise<void> {
-  await within('inspect an image', docker.getImage(image).inspect()).catch((error: unknown) => {
+/** The digest of an image. @throws CodedError `sandbox_driver_missing` when the engine does not have it */
+export async function requireImage(docker: Docker, image: string): Promise<string> {
+  const found = await within('inspect an image', docker.getImage(image).inspect()).catch((error: unknown) => {
     if (engineStatus(error) !== 404) throw error;
     throw new CodedError(
       'sandbox_driver_missing',
@@ -74,6 +74,7 @@ export async function requireImage(docker: Docker, image: string): Promise<void>
       { driver: 'docker', image },
     );
   });
+  return found.Id;
 }
 
 /** Removes a container by id or name and waits until it is not there. Missing is what was wanted. */

@@ -16,9 +16,24 @@ export async function runInThrowawayContainer(
   run: ThrowawayRun,
   profile: ThrowawayProfile,
 ): Promise<ThrowawayResult> {
+  const id = `throwaway-${randomBytes(8).toString('hex')}`;
+  place.running.add(id);
+  try {
+    return await runNamed(place, run, profile, id);
+  } finally {
+    place.running.delete(id);
+  }
+}
+
+async function runNamed(
+  place: DockerWorkplace,
+  run: ThrowawayRun,
+  profile: ThrowawayProfile,
+  id: string,
+): Promise<ThrowawayResult> {
   const started = await startContainer(place.docker, {
     owner: place.owner,
-    id: `throwaway-${randomBytes(8).toString('hex')}`,
+    id,
     image: profile.image ?? place.image,
     profile,
     argv: run.argv,

@@ -13,6 +13,7 @@ export function createVersion1Cgroups(mounts: ReadonlyMap<string, string>, serve
     const base = join(mount, 'lemniscate', serverId);
     try {
       mkdirSync(base, { recursive: true });
+      removeIfEmpty(base); // it was to see whether we may; create() makes it again
       bases.set(controller, base);
     } catch {
       continue; // read-only here, as in most containers: the capability is then reported as missing
