@@ -36,8 +36,6 @@ const writtenPolicySchema = z.strictObject({
     .max(2000)
     .default([...defaultFlaggedPaths]),
   execution: z.enum(executionRules).default('either'),
-  /** Name of the sandbox profile; absent: the servers’ `default`. Servers that do not have it take none of the sessions. */
-  sandboxProfile: nameSchema.optional(),
   /** Absent: every model and runtime that the fleet offers. */
   models: z.array(nameSchema).min(1).max(500).optional(),
   runtimes: z.array(nameSchema).min(1).max(50).optional(),
