@@ -18,6 +18,7 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerExtend } from './commands/extend.ts';
 import { registerIntake } from './commands/intake.ts';
 import { registerMessage } from './commands/message.ts';
+import { registerPause } from './commands/pause.ts';
 import { registerProjects } from './commands/projects.ts';
 import { registerRevoke } from './commands/revoke.ts';
 import type { CommandIo } from './io.ts';
@@ -31,6 +32,7 @@ const commands = [
   registerApprovals,
   registerExtend,
   registerMessage,
+  registerPause,
   registerProjects,
   registerRevoke,
   registerLogin,

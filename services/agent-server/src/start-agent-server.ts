@@ -13,6 +13,7 @@ import type { FolderLock } from './adapters/folder-lock.ts';
 import { createPatchSpoolFolder } from './adapters/patch-spool-folder.ts';
 import { chooseDriver } from './adapters/choose-driver.ts';
 import { readProfilesFile } from './adapters/profiles-file.ts';
+import { createSnapshots } from './adapters/snapshot/snapshots.ts';
 import { readTlsMaterial } from './adapters/tls-material.ts';
 import type { TlsMaterial } from './adapters/tls-material.ts';
 import { uploadObject } from './adapters/upload-object.ts';
@@ -77,8 +78,9 @@ async function startInFolder(
   });
   const journals = createJournalFolder(join(config.stateFolder, 'journals'));
   const spool = createPatchSpoolFolder(config.stateFolder);
+  const snapshots = createSnapshots({ folder: join(config.stateFolder, 'snapshots'), driver });
   const destroyed = await driver.recover();
-  await Promise.all([workingCopies.recover(), journals.recover(), spool.recover()]);
+  await Promise.all([workingCopies.recover(), journals.recover(), spool.recover(), snapshots.recover()]);
   log.info({ server: tls.name, driver: driver.name, capabilities, destroyed }, 'starting');
 
   const dispatcher = createDispatcherClient(config.dispatcherUrl, tls);
@@ -100,6 +102,7 @@ async function startInFolder(
       dispatcher,
       journals,
       spool,
+      snapshots,
       uploadObject,
       runtimes: runtimeRegistry,
       clock: systemClock,

@@ -63,6 +63,12 @@ const dispatcherVariables = z.object({
   LEMNISCATE_GRACE_MS: variable.integer(0, 5_000).default(5_000),
   LEMNISCATE_START_TIMEOUT_MS: variable.integer(1_000, 600_000).default(60_000),
   LEMNISCATE_MAX_LOSSES: variable.integer(0, 100).default(2),
+  /** A session that has waited so long for a person is stored and frees its slot. */
+  LEMNISCATE_PAUSE_AFTER_SECONDS: variable.integer(1, 604_800).default(300),
+  /** A session that a person has paused and forgotten comes to its end after so long. */
+  LEMNISCATE_MAX_PAUSE_SECONDS: variable.integer(60, 31_536_000).default(604_800),
+  /** How often a session that works is stored, so that the loss of its server costs no more; 0: never. */
+  LEMNISCATE_CHECKPOINT_SECONDS: variable.integer(0, 86_400).default(300),
   LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: variable.integer(1, 604_800).default(3_600),
   /** Sessions of one project that may wait, unless the project has a bound of its own. */
   LEMNISCATE_QUEUE_MAX_BACKLOG: variable.integer(0, 10_000_000).default(50_000),
@@ -138,6 +144,9 @@ export function announcedBounds(config: DispatcherConfig): { name: string; value
     LEMNISCATE_GRACE_MS: 5_000,
     LEMNISCATE_START_TIMEOUT_MS: 60_000,
     LEMNISCATE_MAX_LOSSES: 2,
+    LEMNISCATE_PAUSE_AFTER_SECONDS: 300,
+    LEMNISCATE_MAX_PAUSE_SECONDS: 604_800,
+    LEMNISCATE_CHECKPOINT_SECONDS: 300,
     LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: 3_600,
     LEMNISCATE_QUEUE_MAX_BACKLOG: 50_000,
     LEMNISCATE_SESSION_MAX_ACTIONS: 150,

@@ -344,7 +344,13 @@ function settingsOf(config: DispatcherConfig) {
     queueMaxWaitSeconds: config.LEMNISCATE_QUEUE_MAX_WAIT_SECONDS,
     maxBacklog: config.LEMNISCATE_QUEUE_MAX_BACKLOG,
     startingLimit: config.LEMNISCATE_SERVER_STARTING_LIMIT,
-    times: { leaseMs: config.LEMNISCATE_LEASE_MS, startTimeoutMs: config.LEMNISCATE_START_TIMEOUT_MS },
+    pauseAfterSeconds: config.LEMNISCATE_PAUSE_AFTER_SECONDS,
+    maxPauseSeconds: config.LEMNISCATE_MAX_PAUSE_SECONDS,
+    times: {
+      leaseMs: config.LEMNISCATE_LEASE_MS,
+      startTimeoutMs: config.LEMNISCATE_START_TIMEOUT_MS,
+      checkpointMs: config.LEMNISCATE_CHECKPOINT_SECONDS * 1_000,
+    },
     // A provider may be silent so long while it answers, and an exchange may take so long.
     idleMs: 90_000,
     exchangeMs: 30 * 60_000,

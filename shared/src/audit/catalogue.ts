@@ -18,6 +18,7 @@ const bodies = {
   'attempt.started': body({}),
   'session.running': body({}),
   'attempt.lost': body({}),
+  'session.checkpointed': body({ number: z.int().min(1), archiveDigest: sha256Schema }),
   'session.paused': body({ reason: name }),
   'session.resumed': body({}),
   'budget.exhausted': body({ cause: name }),

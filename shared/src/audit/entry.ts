@@ -10,7 +10,8 @@ export const auditEntryTypes = [
   'attempt.started', // attempt, server
   'session.running', // driver, warm
   'attempt.lost', // attempt, server, why
-  'session.paused', // reason
+  'session.checkpointed', // number, cause, digests of archive, transcript, workspace and home
+  'session.paused', // reason, number of the checkpoint
   'session.resumed',
   'budget.exhausted', // which budget; what was used; the person is asked
   'budget.declined', // nobody extends it: by a person, or by automation when nobody answered

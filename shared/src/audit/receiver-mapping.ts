@@ -39,6 +39,7 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'attempt.started': map('applicationLifecycle', 3, 1, 'Session placed on a server'),
   'session.running': map('applicationLifecycle', 3, 1, 'Session running'),
   'attempt.lost': map('applicationLifecycle', 99, 5, 'Attempt lost'),
+  'session.checkpointed': map('applicationLifecycle', 99, 1, 'Session checkpointed'),
   'session.paused': map('applicationLifecycle', 99, 1, 'Session paused'),
   'session.resumed': map('applicationLifecycle', 99, 1, 'Session resumed'),
   'budget.exhausted': map('authorizeSession', 99, 4, 'Budget used up'),

@@ -56,6 +56,9 @@ export const errorCatalogue = {
   sandbox_start_failed: { status: 500, title: 'The sandbox did not start' },
   sandbox_lost: { status: 500, title: 'The sandbox is gone' },
   sandbox_leaked: { status: 500, title: 'The sandbox could not be removed' },
+  // checkpoints
+  checkpoint_failed: { status: 500, title: 'The checkpoint could not be taken' },
+  checkpoint_unreadable: { status: 500, title: 'The checkpoint cannot be restored' },
   // model gateway
   provider_unknown: { status: 422, title: 'Unknown model provider' },
   provider_failed: { status: 502, title: 'The model provider failed' },

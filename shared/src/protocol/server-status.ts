@@ -36,5 +36,7 @@ export const heartbeatAnswerSchema = z.object({
   /** Attempts that are no longer this server's: destroy them. */
   stale: z.array(heldSchema),
   commands: z.array(serverCommandSchema),
+  /** Sessions that are to be paused. Not among the commands, which an older server would refuse as a whole. */
+  pauses: z.array(heldSchema.extend({ reason: z.string() })).default([]),
 });
 export type HeartbeatAnswer = z.infer<typeof heartbeatAnswerSchema>;

@@ -3,6 +3,7 @@ import { messageStates } from '../api/message.ts';
 import { endReasons, pauseReasons } from '../session/end.ts';
 import { sessionStates } from '../session/state.ts';
 import { toolCallStates } from '../tool-call/state.ts';
+import { checkpointCauses } from './checkpoint.ts';
 import { serverCommandSchema } from './session-order.ts';
 import { extendableCauses, extensionStates } from '../api/extension.ts';
 import { deciders } from './permit.ts';
@@ -44,7 +45,7 @@ export const serverEventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('phase'),
-    phase: z.enum(['booting', 'preparing', 'working', 'waiting', 'finishing']),
+    phase: z.enum(['booting', 'preparing', 'working', 'waiting', 'pausing', 'finishing']),
   }),
   z.object({ type: z.literal('turn'), turn: z.int().min(1) }),
   /** A fragment of what the model says. */
@@ -118,6 +119,13 @@ export const dispatcherEventSchema = z.discriminatedUnion('type', [
     totalCostUsd: z.string(),
     priced: z.boolean(),
   }),
+  /** The session can go on from here, whatever becomes of its server. */
+  z.object({
+    type: z.literal('checkpoint'),
+    number: z.int(),
+    cause: z.enum(checkpointCauses),
+    bytes: z.int(),
+  }),
   z.object({
     type: z.literal('diff'),
     state: z.enum(['offered', 'accepted', 'rejected', 'discarded']),
@@ -162,5 +170,7 @@ export const eventBatchAnswerSchema = z.object({
   /** Everything up to here is committed; the journal may forget it. */
   acknowledgedSeq: z.int().min(0),
   commands: z.array(serverCommandSchema),
+  /** A person wants the session to be paused. What pauses since it waits is told by heartbeats alone. */
+  pause: z.boolean().default(false),
 });
 export type EventBatchAnswer = z.infer<typeof eventBatchAnswerSchema>;

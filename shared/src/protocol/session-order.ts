@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { orderedRepositorySchema } from '../repository/source.ts';
 import { toolNames } from '../tools/catalogue.ts';
+import { resumeOrderSchema } from './checkpoint.ts';
 import { attemptSchema } from './identity.ts';
 
 /** Where the person sits. */
@@ -10,6 +11,9 @@ export type Surface = (typeof surfaces)[number];
 /** Who drives the loop. */
 export const runtimes = ['native', 'claude-code', 'codex'] as const;
 export type RuntimeName = (typeof runtimes)[number];
+
+/** Runtimes that can be stored in the middle of their work and go on from there; the others begin again. */
+export const pausableRuntimes: readonly RuntimeName[] = ['native'];
 
 /** Whose tools a program in the sandbox uses. */
 export const cliToolModes = ['own', 'hosted'] as const;
@@ -49,6 +53,10 @@ export const sessionOrderSchema = z.object({
   leaseMs: z.int().min(1),
   /** Wall time after which the attempt must have started running. Milliseconds from arrival. */
   startWithinMs: z.int().min(1),
+  /** The checkpoint that the session goes on from; absent at its beginning. */
+  resume: resumeOrderSchema.optional(),
+  /** How often a checkpoint is taken while it works, in milliseconds; absent: never. */
+  checkpointEveryMs: z.int().min(1).optional(),
 });
 export type SessionOrder = z.infer<typeof sessionOrderSchema>;
 
@@ -56,8 +64,8 @@ export type SessionOrder = z.infer<typeof sessionOrderSchema>;
 export const serverCommandSchema = z.object({
   sessionId: z.string(),
   attempt: attemptSchema,
-  kind: z.enum(['stop']),
-  /** End reason that the dispatcher has recorded. */
+  kind: z.enum(['stop', 'pause']),
+  /** End reason that the dispatcher has recorded, or why the session is to be paused. */
   reason: z.string(),
 });
 export type ServerCommand = z.infer<typeof serverCommandSchema>;

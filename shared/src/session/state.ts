@@ -15,10 +15,11 @@ export type SessionState = (typeof sessionStates)[number];
 
 /**
  * The session's table. Back to `pending`: from `starting` or `running` when the attempt is lost, from `paused`
- * on resume. `user_stopped` follows every state that is not an end. `pending → failed` is the queue's deadline.
+ * on resume. `user_stopped` follows every state that is not an end. `pending → failed` is the queue's deadline,
+ * `pending → paused` a person's wish before there was a slot.
  */
 export const sessionTransitions: TransitionTable<SessionState> = {
-  pending: ['starting', 'failed', 'user_stopped'],
+  pending: ['starting', 'paused', 'failed', 'user_stopped'],
   starting: ['running', 'pending', 'failed', 'timeout', 'user_stopped'],
   running: ['completed', 'paused', 'pending', 'failed', 'timeout', 'user_stopped'],
   paused: ['pending', 'completed', 'failed', 'timeout', 'user_stopped'],

@@ -113,6 +113,8 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
         );
       case 'notice':
         return line(`${paint.yellow('!')} ${makeVisible(event.text)}`);
+      case 'checkpoint':
+        return line(paint.dim(`  checkpoint ${event.number} (${Math.ceil(event.bytes / 1024)} KiB)`));
       case 'diff':
         return line(
           `${paint.magenta('◆')} diff ${event.state}: ${event.acceptedFiles === undefined ? '' : `${event.acceptedFiles} of `}${countFiles(event.files)}, +${event.insertions} −${event.deletions}`,

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { PeerCertificate } from 'node:tls';
 import { Agent } from 'undici';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { takeCheckpointAnswerSchema } from '@lemniscate/shared/protocol/checkpoint.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
 import { nextMessageAnswerSchema } from '@lemniscate/shared/protocol/next-message.ts';
@@ -21,6 +22,8 @@ const deadlines = {
   permitBeyondWait: 15_000,
   result: 30_000,
   upload: 30_000,
+  // The dispatcher reads the whole object again to verify it: up to 5 GiB.
+  completeUpload: 10 * 60_000,
 };
 
 /** Connections opened ahead: events, permit, model and heartbeat of a session run side by side. */
@@ -71,7 +74,14 @@ export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatche
       uploadAnswerSchema.parse(await call(path(held, 'uploads'), request, deadlines.upload, signal)),
     completeUpload: async (held, uploadId, signal) => {
       const rest = `uploads/${encodeURIComponent(uploadId)}/complete`;
-      await call(path(held, rest), {}, deadlines.result, signal);
+      await call(path(held, rest), {}, deadlines.completeUpload, signal);
+    },
+    takeCheckpoint: async (held, checkpoint, signal) =>
+      takeCheckpointAnswerSchema.parse(
+        await call(path(held, 'checkpoints'), checkpoint, deadlines.result, signal),
+      ),
+    giveBack: async (held, why, signal) => {
+      await call(path(held, 'give-back'), why, deadlines.result, signal);
     },
     askModel: createModelCaller(relayModel),
     relayModel,

@@ -58,11 +58,12 @@ function startJournal(
           const { event } = JSON.parse(Buffer.from(line).toString('utf8'));
           received.push(event.text);
         }
-        return { acknowledgedSeq: received.length, commands: [] };
+        return { acknowledgedSeq: received.length, commands: [], pause: false };
       },
     },
     onStale: () => (state.stale += 1),
     onBroken: (error) => state.broken.push(error),
+    onPause: () => undefined,
     onCommands: () => undefined,
   });
   t.after(async () => {

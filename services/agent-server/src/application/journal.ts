@@ -35,6 +35,8 @@ export interface JournalDeps {
   /** Events can no longer be recorded: nothing may go on, for no record means no act. */
   onBroken(error: CodedError | Error): void;
   onCommands(commands: readonly ServerCommand[]): void;
+  /** A person wants the session to be paused; told with each answer until it is. */
+  onPause(): void;
 }
 
 /** Answers that a repeat of the same batch cannot change. */
@@ -81,6 +83,7 @@ export function createJournal(deps: JournalDeps): Journal {
       sending = false;
       changed.wake();
       if (answer.commands.length > 0) deps.onCommands(answer.commands);
+      if (answer.pause) deps.onPause();
     } catch (error) {
       await onFailure(error);
     } finally {

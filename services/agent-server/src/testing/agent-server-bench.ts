@@ -182,7 +182,7 @@ function makeOrder(repository: string, given: Partial<SessionOrder>): SessionOrd
 }
 
 function leftFiles(stateFolder: string): string[] {
-  return ['journals', 'results', 'unsaved', 'working-copies/sessions'].flatMap((path) => {
+  return ['journals', 'results', 'unsaved', 'snapshots', 'working-copies/sessions'].flatMap((path) => {
     try {
       return readdirSync(join(stateFolder, path)).map((entry) => `${path}/${entry}`);
     } catch {

@@ -9,6 +9,10 @@ export interface PresignedStore {
   announce(request: UploadRequest): UploadAnswer;
   /** @throws CodedError `digest_mismatch` */
   complete(uploadId: string): Buffer;
+  /** An address from which the bytes of an upload can be read. */
+  address(uploadId: string): string;
+  /** Every PUT and GET is answered with an error until it is false again. */
+  failing: boolean;
   close(): Promise<void>;
 }
 
@@ -16,6 +20,11 @@ export async function startPresignedStore(): Promise<PresignedStore> {
   const announced = new Map<string, UploadRequest>();
   const stored = new Map<string, Buffer>();
   const server = createServer((request, response) => {
+    if (self.failing) return void response.writeHead(503).end();
+    if (request.method === 'GET') {
+      const found = stored.get(request.url?.slice(1) ?? '');
+      return void response.writeHead(found === undefined ? 404 : 200).end(found);
+    }
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
@@ -24,10 +33,13 @@ export async function startPresignedStore(): Promise<PresignedStore> {
       if (allowed) stored.set(id, Buffer.concat(pieces));
       response.writeHead(allowed ? 200 : 403).end();
     });
+    return undefined;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
+  const self: PresignedStore = {
+    failing: false,
+    address: (uploadId) => `http://127.0.0.1:${port}/${uploadId}`,
     announce: (request) => {
       const uploadId = `upl${announced.size + 1}`;
       announced.set(uploadId, request);
@@ -49,4 +61,5 @@ export async function startPresignedStore(): Promise<PresignedStore> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return self;
 }

@@ -17,8 +17,15 @@ import { sessionResultSchema, uploadRequestSchema } from '@lemniscate/shared/pro
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { toProblem } from '@lemniscate/shared/errors/problem.ts';
+import { giveBackSchema, takeCheckpointSchema } from '@lemniscate/shared/protocol/checkpoint.ts';
+import type {
+  GiveBack,
+  TakeCheckpoint,
+  TakeCheckpointAnswer,
+} from '@lemniscate/shared/protocol/checkpoint.ts';
 import type { IssuedCertificate } from './certificates.ts';
 import { startPresignedStore } from './presigned-store.ts';
+import type { PresignedStore } from './presigned-store.ts';
 import { answerScripted } from '@lemniscate/shared/testing/upstream/answer.ts';
 import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
 import type { ModelRequest } from './scripted-model.ts';
@@ -50,6 +57,13 @@ export interface ScriptedDispatcher {
   onNextMessage: (request: NextMessageRequest) => NextMessageAnswer;
   /** Looked at before a result is taken; an error refuses it. */
   onResult: (result: SessionResult) => CodedError | null;
+  /** What becomes of a checkpoint; all are recorded. */
+  onCheckpoint: (given: TakeCheckpoint) => TakeCheckpointAnswer;
+  readonly checkpoints: { readonly sessionId: string; readonly given: TakeCheckpoint }[];
+  readonly givenBack: { readonly sessionId: string; readonly attempt: number; readonly why: GiveBack }[];
+  /** Sessions that heartbeats say are to be paused, with the reason. */
+  readonly pauses: Map<string, string>;
+  readonly store: PresignedStore;
   /** Uploaded bytes by their upload id, once complete. */
   readonly uploads: Map<string, Buffer>;
   leaseMs: number;
@@ -102,7 +116,7 @@ export async function startScriptedDispatcher(
     if (path === '/healthz') return json(response, 200, { status: 'ok' });
     if (path === '/internal/servers/heartbeat') return json(response, 200, beat(JSON.parse(text)));
     if (path.startsWith('/model/')) return model(response, path, JSON.parse(text) as ModelRequest);
-    const match = /^\/internal\/sessions\/([^/]+)\/attempts\/(\d+)\/([\w/]+)$/.exec(path);
+    const match = /^\/internal\/sessions\/([^/]+)\/attempts\/(\d+)\/([\w/-]+)$/.exec(path);
     if (match === null) throw new CodedError('not_found', `The scripted dispatcher has no ${path}.`);
     const [, sessionId = '', attempt = '', what = ''] = match;
     if (self.stale.has(`${sessionId}:${attempt}`))
@@ -122,6 +136,15 @@ export async function startScriptedDispatcher(
       if (refusal !== null) throw refusal;
       self.results.push({ sessionId, attempt: Number(attempt), result });
       return json(response, 200, {});
+    }
+    if (what === 'checkpoints') {
+      const given = takeCheckpointSchema.parse(body);
+      self.checkpoints.push({ sessionId, given });
+      return json(response, 200, self.onCheckpoint(given));
+    }
+    if (what === 'give-back') {
+      self.givenBack.push({ sessionId, attempt: Number(attempt), why: giveBackSchema.parse(body) });
+      return json(response, 200, { taken: true });
     }
     if (what === 'uploads') return json(response, 200, store.announce(uploadRequestSchema.parse(body)));
     const completed = /^uploads\/(\w+)\/complete$/.exec(what)?.[1];
@@ -143,6 +166,10 @@ export async function startScriptedDispatcher(
         .map((held) => ({ ...held, leaseMs: self.leaseMs })),
       stale: status.held.filter(isStale),
       commands: [],
+      pauses: status.held.flatMap((held) => {
+        const reason = self.pauses.get(held.sessionId);
+        return reason === undefined ? [] : [{ ...held, reason }];
+      }),
     };
   }
 
@@ -176,6 +203,11 @@ export async function startScriptedDispatcher(
     onModel: () => ({ blocks: [{ text: 'Nothing to do.' }] }),
     onNextMessage: () => ({ kind: 'end', reason: 'finished' }),
     onResult: () => null,
+    onCheckpoint: ({ cause }) => ({ outcome: cause === 'pause' ? 'paused' : 'stored', number: 1 }),
+    checkpoints: [],
+    givenBack: [],
+    pauses: new Map(),
+    store,
     uploads: new Map(),
     leaseMs: 15_000,
     until: async (look, withinMs = 20_000) => {

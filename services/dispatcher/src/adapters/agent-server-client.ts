@@ -79,7 +79,7 @@ export function createAgentServerClient(options: AgentServerClientOptions): Agen
 
   const call = async (
     url: string,
-    method: 'GET' | 'PUT' | 'DELETE',
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
     path: string,
     body?: unknown,
   ): Promise<{ status: number; body: unknown; line: Line }> => {
@@ -118,7 +118,14 @@ export function createAgentServerClient(options: AgentServerClientOptions): Agen
       return readPlacement(await settle(call(url, 'PUT', `/sessions/${order.sessionId}`, order)));
     },
     destroy: (serverId, held) => {
-      void destroy(options, call, serverId, held);
+      const path = `/sessions/${held.sessionId}?attempt=${held.attempt}`;
+      void tell(options, serverId, held, (url) => call(url, 'DELETE', path));
+    },
+    pause: (serverId, held, reason) => {
+      const path = `/sessions/${held.sessionId}/commands`;
+      void tell(options, serverId, held, (url) =>
+        call(url, 'POST', path, { ...held, kind: 'pause', reason }),
+      );
     },
     close: async () => {
       await Promise.all([...lines.values()].map((line) => line.pool.destroy()));
@@ -128,24 +135,23 @@ export function createAgentServerClient(options: AgentServerClientOptions): Agen
 
 type Call = (
   url: string,
-  method: 'GET' | 'PUT' | 'DELETE',
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE',
   path: string,
   body?: unknown,
 ) => Promise<{ status: number; body: unknown; line: Line }>;
 
-async function destroy(
+async function tell(
   options: AgentServerClientOptions,
-  call: Call,
   serverId: string,
   held: Held,
+  call: (url: string) => Promise<unknown>,
 ): Promise<void> {
   try {
     const url = await options.addressOf(serverId);
-    if (url === null) return;
-    await call(url, 'DELETE', `/sessions/${held.sessionId}?attempt=${held.attempt}`);
+    if (url !== null) await call(url);
   } catch (error) {
-    // Its next heartbeat, if there is one, tells it the same.
-    options.log.debug({ err: error, server: serverId, ...held }, 'a server could not be told to destroy');
+    // The answer to its next heartbeat, if there is one, tells it the same.
+    options.log.debug({ err: error, server: serverId, ...held }, 'a server could not be told');
   }
 }
 

@@ -89,6 +89,8 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /v1/sessions/:id/log': row('sessions', 'session', readers),
   'GET /v1/sessions/:id/tool-calls': row('sessions', 'session', readers),
   'POST /v1/sessions/:id/stop': row('sessions', 'session', [...admins, 'operator'], ownMember),
+  'POST /v1/sessions/:id/pause': row('sessions', 'session', deciders, ownMember),
+  'POST /v1/sessions/:id/resume': row('sessions', 'session', deciders, ownMember),
   'POST /v1/sessions/:id/revoke': row('sessions', 'fleet', administrators),
   'POST /v1/sessions/:id/messages': row('sessions', 'session', deciders, ownMember),
   'POST /v1/sessions/:id/finish': row('sessions', 'session', deciders, ownMember),

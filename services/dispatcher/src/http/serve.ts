@@ -33,6 +33,9 @@ import { registerExtensionRoutes } from './extension-routes.ts';
 import { registerLoginRoutes } from './login-routes.ts';
 import type { LoginRouteDeps } from './login-routes.ts';
 import { registerMessageRoutes, registerNextMessageRoutes } from './message-routes.ts';
+import { registerCheckpointRoutes } from './checkpoint-routes.ts';
+import type { CheckpointRouteDeps } from './checkpoint-routes.ts';
+import { registerPauseRoutes } from './pause-routes.ts';
 import { registerProjectRoutes } from './project-routes.ts';
 import { registerRevocationRoutes } from './revocation-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
@@ -99,6 +102,7 @@ export type InternalDeps = FrameDeps &
   IngestDeps &
   PermitDeps &
   ResultDeps &
+  CheckpointRouteDeps &
   UploadDeps &
   GatewayDeps;
 
@@ -139,6 +143,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerApprovalRoutes(app, deps);
   registerExtensionRoutes(app, deps);
   registerMessageRoutes(app, deps);
+  registerPauseRoutes(app, deps);
   registerUploadRoutes(app, deps);
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
@@ -171,6 +176,7 @@ export async function serveInternal(
   registerPermitRoutes(app, deps);
   registerNextMessageRoutes(app, deps);
   registerResultRoutes(app, deps);
+  registerCheckpointRoutes(app, deps);
   registerAttemptUploadRoutes(app, deps);
   registerGatewayRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_INTERNAL_PORT');

@@ -123,7 +123,11 @@ test('a foreign server is stale at every door, and a broken batch is told what i
   assert.equal((await asServer(claim, 'events', many)).body['code'], 'request_invalid');
   const large = JSON.stringify({ ...batch, padding: 'x'.repeat(4 * 1024 * 1024) });
   assert.equal((await asServer(claim, 'events', large)).status, 413);
-  assert.deepEqual((await asServer(claim, 'events', batch)).body, { acknowledgedSeq: 1, commands: [] });
+  assert.deepEqual((await asServer(claim, 'events', batch)).body, {
+    acknowledgedSeq: 1,
+    commands: [],
+    pause: false,
+  });
 });
 
 test('from the question over the held permit to the answer, through the doors of both sides', async () => {

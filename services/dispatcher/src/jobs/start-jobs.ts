@@ -12,6 +12,10 @@ import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts
 import { requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
 import { expireExtensions } from '../application/budgets/decide-extension.ts';
 import { finishIdle } from '../application/messages/send-message.ts';
+import { parkWaiting } from '../application/pausing/park-waiting.ts';
+import type { ParkDeps } from '../application/pausing/park-waiting.ts';
+import { resumeAnswered } from '../application/pausing/resume-answered.ts';
+import type { ResumeAnsweredDeps } from '../application/pausing/resume-answered.ts';
 import { probeServers } from '../application/servers/probe-servers.ts';
 import type { ProbeDeps, ProbeMemory } from '../application/servers/probe-servers.ts';
 import type { PlacementQueue, ReservedJob } from '../application/ports/placement-queue.ts';
@@ -29,7 +33,15 @@ import { reap } from './reaper.ts';
 import type { ReaperDeps } from './reaper.ts';
 
 export interface JobDeps
-  extends PlaceSessionDeps, ProbeDeps, ReaperDeps, ReapExchangesDeps, AliveDeps, RevocationWatchDeps {
+  extends
+    PlaceSessionDeps,
+    ProbeDeps,
+    ParkDeps,
+    ResumeAnsweredDeps,
+    ReaperDeps,
+    ReapExchangesDeps,
+    AliveDeps,
+    RevocationWatchDeps {
   readonly rebuildLedger: () => Promise<void>;
   readonly clock: Clock;
   readonly queue: PlacementQueue & {
@@ -57,6 +69,8 @@ export function startJobs(deps: JobDeps): Jobs {
     ['reaper', 1_000, 'probeServers', () => reap(deps)],
     ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
     ['approval expiry', 1_000, null, () => expireApprovals(deps)],
+    ['park waiting', 1_000, null, () => parkWaiting(deps)],
+    ['resume answered', 500, 'approvals', () => resumeAnswered(deps)],
     ['idle sessions', 5_000, null, () => finishIdle(deps)],
     ['extension expiry', 1_000, null, () => expireExtensions(deps)],
     ['budget watch', 5_000, null, () => stopOverdue(deps)],

@@ -16,6 +16,7 @@ export interface SandboxParts {
   readonly driver: SandboxDriverName;
   readonly profile: SandboxProfile;
   readonly workspaceFolder: string;
+  readonly homeFolder: string;
   readonly commandUser: { readonly uid: number; readonly gid: number };
   readonly wire: Wire;
   /** Settles when the main process is gone; `killed` tells a SIGKILL from an exit of its own. */
@@ -68,6 +69,7 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
     driver: parts.driver,
     profile: parts.profile,
     workspaceFolder: parts.workspaceFolder,
+    homeFolder: parts.homeFolder,
     commandUser: parts.commandUser,
     run(command) {
       watch.start();

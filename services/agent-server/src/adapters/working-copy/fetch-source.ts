@@ -64,7 +64,7 @@ function explain(name: string, stderr: string): CodedError {
 }
 
 /**
- * Brings a fetched source's revision into the mirror and returns its commit. The remote is asked on each use: that
+ * Brings a fetched source's revision, or the commit that a session began from, into the mirror and returns its commit. The remote is asked on each use: that
  * is also the authorisation of whoever uses the cache.
  * @throws CodedError `repository_missing`, `repository_empty`, `revision_missing`, `repository_broken`
  */
@@ -73,7 +73,7 @@ export async function fetchSource(
   source: FetchedSource,
   from: FetchAddress,
   mirror: Mirror,
-  options: { timeoutMs: number; signal: AbortSignal },
+  options: { timeoutMs: number; signal: AbortSignal; commit?: string },
 ): Promise<string> {
   const name = source.kind === 'git' ? source.url : source.path;
   const run = (args: readonly string[]) => git(args, { ...options, protocols: [from.protocol] });
@@ -84,6 +84,7 @@ export async function fetchSource(
     throw new CodedError('repository_empty', `${name} has no commit yet. Commit something first.`);
   const init = await run(['init', '-q', '--bare', mirror.gitDir]);
   if (init.exitCode !== 0) throw explain(name, init.stderr);
+  if (options.commit !== undefined && (await isPinned(run, mirror, options.commit))) return options.commit;
   const into = 'refs/lemniscate/fetched';
   const fetched = await run([
     `--git-dir=${mirror.gitDir}`,
@@ -94,7 +95,8 @@ export async function fetchSource(
     '--force',
     '--',
     from.address,
-    `+${revision}:${into}`,
+    // A commit by its name: the second version of the protocol gives any that the remote still has.
+    `+${options.commit ?? revision}:${into}`,
   ]);
   if (fetched.exitCode !== 0) throw explain(name, fetched.stderr);
   const commit = await run([`--git-dir=${mirror.gitDir}`, 'rev-parse', '--verify', '-q', `${into}^{commit}`]);
@@ -104,4 +106,19 @@ export async function fetchSource(
   const pinned = await run([`--git-dir=${mirror.gitDir}`, 'update-ref', `refs/lemniscate/base-${id}`, id]);
   if (pinned.exitCode !== 0) throw explain(name, pinned.stderr);
   return id;
+}
+
+async function isPinned(
+  run: (args: readonly string[]) => ReturnType<HostGit>,
+  mirror: Mirror,
+  commit: string,
+): Promise<boolean> {
+  const args = [
+    `--git-dir=${mirror.gitDir}`,
+    'rev-parse',
+    '--verify',
+    '-q',
+    `refs/lemniscate/base-${commit}`,
+  ];
+  return (await run(args)).exitCode === 0;
 }

@@ -61,7 +61,8 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
             signal,
           });
         } else if (from !== null) {
-          commit = await fetchSource(hostGit, repository, from, mirror, { timeoutMs, signal });
+          const pinned = request.restoredFrom === undefined ? {} : { commit: request.restoredFrom };
+          commit = await fetchSource(hostGit, repository, from, mirror, { timeoutMs, signal, ...pinned });
         }
       },
       async (mirror) => ({
@@ -109,6 +110,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
       try {
         const { mirror, checkout } = await bring(request);
         request.signal.throwIfAborted();
+        if (request.restoredFrom !== undefined) return workingCopy(request, mirror, checkout, release);
         if (request.layTree === undefined)
           await spares.lay(checkout.tree, request.folder, {
             signal: request.signal,

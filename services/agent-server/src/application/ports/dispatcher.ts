@@ -1,3 +1,8 @@
+import type {
+  GiveBack,
+  TakeCheckpoint,
+  TakeCheckpointAnswer,
+} from '@lemniscate/shared/protocol/checkpoint.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { PermitAnswer, PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
 import type { NextMessageAnswer, NextMessageRequest } from '@lemniscate/shared/protocol/next-message.ts';
@@ -46,6 +51,9 @@ export interface Dispatcher {
   sendResult(held: Held, result: SessionResult, signal: AbortSignal): Promise<void>;
   requestUpload(held: Held, request: UploadRequest, signal: AbortSignal): Promise<UploadAnswer>;
   completeUpload(held: Held, uploadId: string, signal: AbortSignal): Promise<void>;
+  takeCheckpoint(held: Held, checkpoint: TakeCheckpoint, signal: AbortSignal): Promise<TakeCheckpointAnswer>;
+  /** The session could not go on here from its checkpoint: it is tried elsewhere. */
+  giveBack(held: Held, why: GiveBack, signal: AbortSignal): Promise<void>;
   /** `POST /model/anthropic/v1/messages`; a status outside 2xx is an answer too, not an error. */
   askModel(relayToken: string, body: string, signal: AbortSignal): Promise<ModelAnswer>;
   /** One exchange of a program that speaks a model's API by itself, at any endpoint of the gateway. */

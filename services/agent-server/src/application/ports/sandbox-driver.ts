@@ -115,6 +115,8 @@ export interface Sandbox {
   readonly profile: SandboxProfile;
   /** Host folder that is `/workspace` inside; empty at boot, filled by the host before the first command. */
   readonly workspaceFolder: string;
+  /** Host folder that is `/home/agent` inside. */
+  readonly homeFolder: string;
   /** Host uid and gid that commands run as; whatever is laid into the workspace must belong to them. */
   readonly commandUser: { readonly uid: number; readonly gid: number };
   run(command: SandboxCommand): SandboxExecution;

@@ -8,6 +8,11 @@ export interface LayRequest {
   readonly repository: OrderedRepository;
   /** The sandbox' empty workspace folder on the host; no process of the sandbox has run yet. */
   readonly folder: string;
+  /**
+   * The workspace comes from a checkpoint, and this is the commit that it was laid from: nothing is laid, and the diff
+   * is against that commit, wherever the repository's branch is by now.
+   */
+  readonly restoredFrom?: string;
   /** Owner of what is laid: the uid and gid that commands run as. */
   readonly user: { readonly uid: number; readonly gid: number };
   /** Lays a tree under the folder without copying it; absent: the folder takes copies only. */

@@ -1,6 +1,7 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import type { CheckpointDesk } from '../checkpoints/checkpoint-desk.ts';
 import type { EventSink } from '../event-sink.ts';
 import type { MessageDesk } from '../message-desk.ts';
 import type { Lease } from '../lease.ts';
@@ -26,7 +27,11 @@ export interface RuntimeContext {
   /** Why the session was told to end, once it was. */
   stopped(): EndReason | null;
   readonly messages: MessageDesk;
+  readonly checkpoints: CheckpointDesk;
 }
+
+/** The session was put away in the middle of its work; another attempt goes on with it. */
+export const paused = Symbol('paused');
 
 /** How a runtime's work ended, and its last words for the person. */
 export interface RuntimeEnd {
@@ -36,9 +41,10 @@ export interface RuntimeEnd {
 
 /**
  * Who drives the loop. `run` settles when the agent has finished, when something ends the session, or soon after the
- * signal was aborted (then it may throw the signal's reason). By then no tool call is in an intermediate state.
+ * signal was aborted (then it may throw the signal's reason). By then no tool call is in an intermediate state, unless
+ * the session is paused: what has not begun by then waits in the runtime's own record of where it is.
  * @throws CodedError for everything that the session's end has to explain
  */
 export interface Runtime {
-  run(context: RuntimeContext): Promise<RuntimeEnd>;
+  run(context: RuntimeContext): Promise<RuntimeEnd | typeof paused>;
 }

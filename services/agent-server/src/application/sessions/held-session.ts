@@ -2,6 +2,7 @@ import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { ServerCommand, SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { createJournal } from '../journal.ts';
 import { createLease } from '../lease.ts';
+import { createPauseWish } from '../checkpoints/pause-wish.ts';
 import { asEndReason } from '../tool-calls/run-tool-call.ts';
 import { createInterruption } from './interruption.ts';
 import type { AbandonCause } from './interruption.ts';
@@ -17,6 +18,8 @@ export interface HeldSession {
   renew(sentAtMs: number, leaseMs: number): void;
   /** Ends it with the reason that the dispatcher has recorded. */
   stop(reason: string): void;
+  /** Puts it away as soon as it stands at a boundary; asked again and again until then. */
+  pause(reason: string): void;
   abandon(cause: AbandonCause): void;
   /** Gives up an attempt whose lease ended long ago. */
   checkLease(): void;
@@ -39,6 +42,7 @@ export function holdSession(
   const { sessionId, attempt } = order;
   const held = { sessionId, attempt };
   const interruption = createInterruption();
+  const wish = createPauseWish(() => deps.clock.monotonicMs());
   const lease = createLease(deps.bootTimeMs, deps.bootTimeMs(), order.leaseMs);
   const journal = createJournal({
     held,
@@ -54,6 +58,7 @@ export function holdSession(
       interruption.stop('runtime_failed', message);
     },
     onCommands: events.onCommands,
+    onPause: () => wish.ask('by_person'),
   });
   const context = {
     deps,
@@ -62,6 +67,7 @@ export function holdSession(
     journal,
     lease,
     interruption,
+    wish,
     timings: createTimings(deps.clock),
     unwind: createUnwind(deps.log),
   };
@@ -77,6 +83,7 @@ export function holdSession(
     attempt,
     renew: lease.renew,
     stop: (reason) => interruption.stop(asEndReason(reason), ''),
+    pause: wish.ask,
     abandon: interruption.abandon,
     checkLease: () => {
       if (lease.lost()) interruption.abandon('lease_lost');

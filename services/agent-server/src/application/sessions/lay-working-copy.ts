@@ -14,6 +14,7 @@ export async function layWorkingCopy(
     projectId: order.projectId,
     repository: order.repository,
     folder: sandbox.workspaceFolder,
+    ...(order.resume === undefined ? {} : { restoredFrom: order.resume.baseCommit }),
     user: sandbox.commandUser,
     ...(sandbox.layTree === undefined ? {} : { layTree: sandbox.layTree }),
     signal,

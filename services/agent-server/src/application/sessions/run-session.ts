@@ -2,6 +2,8 @@ import { endingOfError } from './ending.ts';
 import type { Ending, SessionStage } from './ending.ts';
 import { finishSession } from './finish-session.ts';
 import type { FinishedWork } from './finish-session.ts';
+import { paused } from '../runtimes/runtime.ts';
+import { giveBack } from './give-back.ts';
 import { sendResult } from './send-result.ts';
 import type { SessionContext } from './session-context.ts';
 import { startSession } from './start-session.ts';
@@ -22,7 +24,7 @@ export async function runSession(context: SessionContext, onSlotFree: () => void
     // The slot does not wait for the dispatcher, and the dispatcher does not wait for the clean-up.
     if (finished !== null) await sendResult(context, finished);
     await freeing;
-    const reason = finished?.ending.reason ?? interruption.abandoned();
+    const reason = finished?.ending.reason ?? interruption.abandoned() ?? 'put away';
     deps.log.info({ ...held, reason, timingsMs: timings.all() }, 'session gone');
   } catch (error) {
     deps.log.error({ ...held, error: String(error) }, 'a session ended in a fault of the server');
@@ -35,7 +37,7 @@ export async function runSession(context: SessionContext, onSlotFree: () => void
   }
 }
 
-/** Null when the attempt was given up: then there is nobody to tell. */
+/** Null when there is no result to tell: the attempt was given up or back, or the session is paused. */
 async function carryOut(context: SessionContext): Promise<FinishedWork | null> {
   let stage: SessionStage = 'starting';
   let started: StartedSession | null = null;
@@ -43,12 +45,20 @@ async function carryOut(context: SessionContext): Promise<FinishedWork | null> {
   try {
     started = await startSession(context);
     stage = 'working';
-    ending = await work(context, started);
+    const worked = await work(context, started);
+    if (worked === paused) return null;
+    ending = worked;
   } catch (error) {
     ending = endingOf(context, error, stage);
   }
   if (context.interruption.abandoned() !== null) return null;
-  if (started === null) return { ending, diff: null };
+  if (started === null) {
+    // Days of work may lie in a checkpoint: what ends a session at its beginning only moves a resumed one on.
+    const toGiveBack = context.order.resume !== undefined && context.interruption.stopped() === null;
+    if (!toGiveBack) return { ending, diff: null };
+    await giveBack(context, ending);
+    return null;
+  }
   try {
     return await finishSession(context, started, ending);
   } catch (error) {

@@ -3,6 +3,7 @@ import { inlinePatchBytes } from '@lemniscate/shared/protocol/session-result.ts'
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { createBackoff, sleep } from '../backoff.ts';
 import { cut } from '../text-stream.ts';
+import { uploadFile } from '../upload-file.ts';
 import type { Ending } from './ending.ts';
 import type { FinishedWork } from './finish-session.ts';
 import type { SessionContext } from './session-context.ts';
@@ -60,16 +61,9 @@ async function handOver(
   const { patch, summary } = diff;
   if (patch.bytes <= inlinePatchBytes)
     return { kind: 'inline', base64: (await patch.read()).toString('base64') };
-  const answer = await deps.dispatcher.requestUpload(
-    held,
-    { sha256: summary.sha256, bytes: patch.bytes },
-    signal,
-  );
-  if (answer.put !== null) {
-    await deps.uploadObject(patch.file, patch.bytes, answer.put, signal);
-    await deps.dispatcher.completeUpload(held, answer.uploadId, signal);
-  }
-  return { kind: 'upload', uploadId: answer.uploadId };
+  const file = { file: patch.file, sha256: summary.sha256, bytes: patch.bytes };
+  const { uploadId } = await uploadFile({ ...deps, held }, file, signal);
+  return { kind: 'upload', uploadId };
 }
 
 /** Refusals that a repeat cannot change; `conflict` is another result of the same attempt. */

@@ -1,11 +1,13 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import type { PauseWish } from '../checkpoints/pause-wish.ts';
 import type { Journal } from '../journal.ts';
 import type { Lease } from '../lease.ts';
 import type { Dispatcher } from '../ports/dispatcher.ts';
 import type { JournalStore } from '../ports/journal-store.ts';
 import type { Log } from '../ports/log.ts';
+import type { Snapshots } from '../ports/snapshots.ts';
 import type { PatchSpool, UploadObject } from '../ports/patch-spool.ts';
 import type { WorkingCopies } from '../ports/working-copies.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -21,6 +23,7 @@ export interface SessionDeps {
   readonly dispatcher: Dispatcher;
   readonly journals: JournalStore;
   readonly spool: PatchSpool;
+  readonly snapshots: Snapshots;
   readonly uploadObject: UploadObject;
   readonly runtimes: Readonly<Record<string, Runtime>>;
   readonly clock: Clock;
@@ -36,6 +39,7 @@ export interface SessionContext {
   readonly journal: Journal;
   readonly lease: Lease;
   readonly interruption: Interruption;
+  readonly wish: PauseWish;
   readonly timings: Timings;
   /** Sandbox and working copy; when it has run, the slot is free. */
   readonly unwind: Unwind;

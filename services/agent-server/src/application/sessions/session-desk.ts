@@ -70,7 +70,7 @@ export function createSessionDesk(
   /** Commands in answers to our own messages: one for a session that has just ended is no error. */
   function obey(command: ServerCommand): void {
     const session = sessions.get(command.sessionId);
-    if (session?.attempt === command.attempt) session.stop(command.reason);
+    if (session?.attempt === command.attempt) carryOut(session, command);
   }
 
   return {
@@ -100,7 +100,7 @@ export function createSessionDesk(
         throw new CodedError('session_unknown', `This server does not hold session ${command.sessionId}.`);
       }
       if (current.attempt !== command.attempt) throw staleAttempt(command.sessionId, command.attempt);
-      current.stop(command.reason);
+      carryOut(current, command);
     },
     apply: (answer, sentAtMs) => {
       const find = (held: Held) => {
@@ -110,6 +110,7 @@ export function createSessionDesk(
       for (const lease of answer.leases) find(lease)?.renew(sentAtMs, lease.leaseMs);
       for (const stale of answer.stale) find(stale)?.abandon('stale');
       answer.commands.forEach(obey);
+      for (const pause of answer.pauses) find(pause)?.pause(pause.reason);
     },
     giveUpLost: () => {
       for (const session of sessions.values()) session.checkLease();
@@ -122,6 +123,11 @@ export function createSessionDesk(
       await Promise.all([...running].map((session) => session.done));
     },
   };
+}
+
+function carryOut(session: HeldSession, { kind, reason }: ServerCommand): void {
+  if (kind === 'stop') session.stop(reason);
+  else session.pause(reason);
 }
 
 function checkOrder(deps: SessionDeps, order: SessionOrder): void {

@@ -2,6 +2,8 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Sandbox } from '../ports/sandbox-driver.ts';
 import type { WorkingCopy } from '../ports/working-copies.ts';
 import { claimSandbox } from './claim-sandbox.ts';
+import type { JsonValue } from '@lemniscate/shared/json.ts';
+import { restoreCheckpoint } from '../checkpoints/restore-checkpoint.ts';
 import { layWorkingCopy } from './lay-working-copy.ts';
 import { cut } from '../text-stream.ts';
 import type { SessionContext } from './session-context.ts';
@@ -10,6 +12,8 @@ import type { SessionContext } from './session-context.ts';
 export interface StartedSession {
   readonly sandbox: Sandbox;
   readonly workingCopy: WorkingCopy;
+  /** What the runtime had saved; null at the beginning of a session. */
+  readonly resumed: JsonValue | null;
 }
 
 /**
@@ -23,15 +27,28 @@ export async function startSession(context: SessionContext): Promise<StartedSess
   const signal = AbortSignal.any([interruption.work, watchdog.signal]);
   try {
     const { sandbox, warm } = await tellIfSlow(context, 'booting', claimSandbox(context, signal));
-    const laying = layWorkingCopy(context, sandbox, signal);
-    const workingCopy = await tellIfSlow(context, 'preparing', laying);
+    const { workingCopy, resumed } = await tellIfSlow(context, 'preparing', fill(context, sandbox, signal));
     timings.mark('starting');
     journal.emit({ type: 'running', driver: sandbox.driver, warm, timingsMs: timings.all() });
     for (const text of workingCopy.notices) journal.emit({ type: 'notice', text: cut(text, 4096) });
-    return { sandbox, workingCopy };
+    return { sandbox, workingCopy, resumed };
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The workspace from the repository, or where the session goes on, from its checkpoint. */
+async function fill(
+  context: SessionContext,
+  sandbox: Sandbox,
+  signal: AbortSignal,
+): Promise<Pick<StartedSession, 'workingCopy' | 'resumed'>> {
+  const { resume } = context.order;
+  const [workingCopy, resumed] = await Promise.all([
+    layWorkingCopy(context, sandbox, signal),
+    resume === undefined ? null : restoreCheckpoint(context, resume, sandbox, signal),
+  ]);
+  return { workingCopy, resumed };
 }
 
 /** A phase that is over before a person could read it is not worth a round trip ahead of `running`. */

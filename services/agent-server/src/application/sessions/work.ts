@@ -1,5 +1,7 @@
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { settledWithin } from '../abortable.ts';
+import { createCheckpointDesk } from '../checkpoints/checkpoint-desk.ts';
+import { paused } from '../runtimes/runtime.ts';
 import type { RuntimeEnd } from '../runtimes/runtime.ts';
 import { createMessageDesk } from '../message-desk.ts';
 import { hasLastWords, lastWordsMs } from '../runtimes/last-words.ts';
@@ -13,8 +15,14 @@ import type { StartedSession } from './start-session.ts';
 const settleMs = 5000;
 const causeMs = 2000;
 
-/** Step 5 of a session (docs/ARCHITECTURE.md): the runtime drives the loop until it ends, is interrupted, or loses its sandbox. */
-export async function work(context: SessionContext, { sandbox }: StartedSession): Promise<Ending> {
+/**
+ * Step 5 of a session (docs/ARCHITECTURE.md): the runtime drives the loop until it ends, is interrupted, is paused, or
+ * loses its sandbox.
+ */
+export async function work(
+  context: SessionContext,
+  { sandbox, workingCopy, resumed }: StartedSession,
+): Promise<Ending | typeof paused> {
   const { deps, order, journal, lease, held, interruption, timings } = context;
   const runtime = deps.runtimes[order.runtime];
   if (runtime === undefined) throw unknownRuntime(order.runtime);
@@ -41,6 +49,7 @@ export async function work(context: SessionContext, { sandbox }: StartedSession)
       closing: AbortSignal.any([interruption.everything, lost.signal]),
       stopped: () => interruption.stopped()?.reason ?? null,
       messages: createMessageDesk({ held, dispatcher, lease, log }),
+      checkpoints: createCheckpointDesk({ ...deps, ...context, sandbox, workingCopy, resumed, signal }),
     }),
   );
   try {
@@ -55,10 +64,10 @@ export async function work(context: SessionContext, { sandbox }: StartedSession)
 }
 
 async function settledOrAborted(
-  running: Promise<RuntimeEnd>,
+  running: Promise<RuntimeEnd | typeof paused>,
   signal: AbortSignal,
   { order, interruption }: Pick<SessionContext, 'order' | 'interruption'>,
-): Promise<RuntimeEnd> {
+): Promise<RuntimeEnd | typeof paused> {
   const aborted = Promise.withResolvers<void>();
   const onAbort = () => aborted.resolve();
   signal.addEventListener('abort', onAbort, { once: true });
@@ -71,6 +80,7 @@ async function settledOrAborted(
     const speaks = reason !== null && hasLastWords(order, reason);
     const settled = await settledWithin(running, speaks ? lastWordsMs + settleMs : settleMs);
     const said = settled && speaks ? await running.catch(() => null) : null;
+    if (said === paused) return said;
     if (said !== null && said.reason === reason && !interruption.everything.aborted) return said;
     signal.throwIfAborted();
     return await running;

@@ -5,6 +5,7 @@ import { endReasons } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
+import { isPause } from '../checkpoints/pause-wish.ts';
 import type { EventSink } from '../event-sink.ts';
 import type { Lease } from '../lease.ts';
 import type { Sandbox } from '../ports/sandbox-driver.ts';
@@ -29,6 +30,8 @@ export interface ToolCallDeps {
   readonly clock: Clock;
   readonly commandMaxSeconds: number;
   readonly commandMaxOutputBytes: number;
+  /** Aborted, beside the call's own signal, when a session that waits for a decision is to be put away. */
+  readonly waiting?: AbortSignal;
 }
 
 /**
@@ -52,9 +55,20 @@ export async function runToolCall(
     if (!parsed.ok) return errored(call, parsed.message);
     return await decideAndRun(deps, call, call.tool, parsed.input, signal);
   } catch (error) {
+    if (isPause(error)) return whenPaused(call, error);
     call.cancel(signal.aborted ? 'The session was interrupted.' : 'The session could not go on.');
     throw error;
   }
+}
+
+const stoppedByPause =
+  'This was stopped because the session was paused; it may have done part of its work. Look, and do it again if needed.';
+
+/** A call that runs is stopped and the model is told; one that waits goes on waiting, wherever the session then is. */
+function whenPaused(call: ToolCall, pause: unknown): ToolCallOutcome {
+  if (call.state() !== 'calling') throw pause;
+  call.cancel(stoppedByPause);
+  return { kind: 'resume', isError: true, text: stoppedByPause };
 }
 
 async function decideAndRun(
@@ -84,13 +98,14 @@ export interface PermittedCall {
  * Takes a call whose arguments are whole from `generating` through its decision to `calling`. Null: it may run now.
  */
 export async function takePermit(
-  deps: Pick<ToolCallDeps, 'sink' | 'permits' | 'lease'>,
+  deps: Pick<ToolCallDeps, 'sink' | 'permits' | 'lease' | 'waiting'>,
   call: ToolCall,
   { name, input, reported }: PermittedCall,
   signal: AbortSignal,
 ): Promise<ToolCallOutcome | null> {
   const tool = tools[name] as Tool<ToolName>;
-  call.become('generated', { title: makeVisibleLine(tool.title(input)) });
+  // Already there when it waited through a pause.
+  if (call.state() === 'generating') call.become('generated', { title: makeVisibleLine(tool.title(input)) });
   const proposal = {
     callId: call.callId,
     turn: call.turn,
@@ -100,7 +115,7 @@ export async function takePermit(
     ...(reported ? { reported } : {}),
   };
   let waited = false;
-  const decision = await deps.permits.ask(proposal, signal, () => {
+  const decision = await deps.permits.ask(proposal, deps.waiting ?? signal, () => {
     waited = true;
     deps.sink.emit({ type: 'phase', phase: 'waiting' });
   });

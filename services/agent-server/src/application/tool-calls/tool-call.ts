@@ -19,7 +19,9 @@ export interface ToolCall {
   cancel(message: string): void;
 }
 
-/** Begins in `generating`. */
+/**
+ * Begins in `generating`, which is told; or, after a pause, where it was, which was told before.
+ */
 export function createToolCall(
   emit: (event: ToolCallEvent) => void,
   identity: {
@@ -29,10 +31,11 @@ export function createToolCall(
     /** The call is a program's own in the sandbox; see `PermittedCall`. */
     readonly reported?: true;
   },
+  known?: ToolCallState,
 ): ToolCall {
-  let state: ToolCallState = 'generating';
+  let state: ToolCallState = known ?? 'generating';
   const tell = (facts: Facts) => emit({ type: 'tool_call', ...identity, state, ...bounded(facts) });
-  tell({});
+  if (known === undefined) tell({});
 
   function become(next: ToolCallState, facts: Facts = {}): void {
     state = checkTransition(toolCallTransitions, state, next, `tool call ${identity.callId}`);

@@ -33,10 +33,14 @@ export async function holdWhileExtendable(deps: HoldDeps, claim: AttemptClaim): 
     (await mustWait(deps, claim)) ? null : true,
   );
   if (free !== null) return;
-  throw new CodedError(
+  throw awaitingExtension(claim);
+}
+
+function awaitingExtension({ sessionId }: AttemptClaim): CodedError {
+  return new CodedError(
     'awaiting_extension',
-    `Session ${claim.sessionId} has used up its budget and waits for its person.`,
-    { session: claim.sessionId },
+    `Session ${sessionId} has used up its budget and waits for its person.`,
+    { session: sessionId },
   );
 }
 
@@ -45,6 +49,8 @@ async function mustWait(deps: HoldDeps, claim: AttemptClaim): Promise<boolean> {
     const session = await lockWithWaited(tx, claim);
     const exhausted = extendableExhaustion(session);
     if (exhausted === null) return { waits: false, asked: false };
+    // It has waited so long that it is to be put away: the exchange must not hold it here.
+    if (session.pause_requested !== null) throw awaitingExtension(claim);
     return { waits: true, asked: await askForExtension(deps, tx, session, exhausted) };
   });
   if (asked) deps.events.announce(claim.sessionId);

@@ -3,7 +3,7 @@ import { waitedMs } from './waited-time.ts';
 
 /**
  * Milliseconds that a session has waited for people up to now, waits that go on included: counted anew from its
- * approvals and questions, so that nothing drifts. What was waited before the budget began anew does not count twice.
+ * approvals, questions and pauses, so that nothing drifts. What was waited before the budget began anew does not count twice.
  * Sent before the first await.
  */
 export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<number> {
@@ -15,6 +15,8 @@ export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<
        SELECT asked_at, decided_at FROM budget_extensions WHERE session_id = s.id
        UNION ALL
        SELECT asked_at, answered_at FROM session_messages WHERE session_id = s.id AND asked_at IS NOT NULL
+       UNION ALL
+       SELECT since, until FROM session_pauses WHERE session_id = s.id
      ) w ON w.until IS NULL OR s.budget_from IS NULL OR w.until > s.budget_from
      WHERE s.id = $1`,
     [sessionId],

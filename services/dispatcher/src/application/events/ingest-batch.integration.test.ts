@@ -37,7 +37,7 @@ test('a batch becomes positions without holes, and running changes the state rig
       text('hello'),
     ),
   );
-  assert.deepEqual(answer, { acknowledgedSeq: 4, commands: [] });
+  assert.deepEqual(answer, { acknowledgedSeq: 4, commands: [], pause: false });
   const events = await page(claim.sessionId);
   assert.deepEqual(
     events.map((event) => event.type),

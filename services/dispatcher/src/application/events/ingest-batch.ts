@@ -11,6 +11,7 @@ import type {
 import type { ServerCommand } from '@lemniscate/shared/protocol/session-order.ts';
 import { sessionPhases } from '@lemniscate/shared/session/state.ts';
 import type { SessionPhase } from '@lemniscate/shared/session/state.ts';
+import { closePause } from '../pausing/pause-spans.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventDraft, EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -181,6 +182,7 @@ async function appendWithState(
       },
       stamp: 'running_at',
     }),
+    closePause(tx, attempt.id),
     append(fresh.filter(({ seq }) => seq > running.seq)),
   ]);
   return undefined;
@@ -213,7 +215,11 @@ function runningEntry(claim: AttemptClaim, event: RunningEvent): AuditDraft {
 }
 
 function answerOf(claim: AttemptClaim, attempt: LiveAttempt, acknowledgedSeq: number): EventBatchAnswer {
-  return { acknowledgedSeq, commands: pendingCommands(claim, attempt.stop_reason) };
+  return {
+    acknowledgedSeq,
+    commands: pendingCommands(claim, attempt.stop_reason),
+    pause: attempt.pause_requested === 'by_person',
+  };
 }
 
 /** What the server has to be told: a stop that is on record and that its session has not followed yet. */

@@ -8,6 +8,7 @@ import { sessionHasEnded, sessionTransitions } from '@lemniscate/shared/session/
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { storedCheckpoint } from '../../testing/traffic/checkpoint.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
@@ -15,6 +16,11 @@ import { decideApproval, expireApproval } from '../approvals/decide-approval.ts'
 import { listApprovals } from '../approvals/approval-row.ts';
 import { decideExtension } from '../budgets/decide-extension.ts';
 import type { Person } from '../identity.ts';
+import { takeCheckpoint } from '../checkpoints/take-checkpoint.ts';
+import { ingestBatch } from '../events/ingest-batch.ts';
+import { parkWaiting } from '../pausing/park-waiting.ts';
+import { pauseSession, resumeSession } from '../pausing/pause-session.ts';
+import { resumeAnswered } from '../pausing/resume-answered.ts';
 import { mintAttempt } from '../placement/mint-attempt.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import { stopSession } from '../sessions/stop-session.ts';
@@ -32,11 +38,14 @@ const people: readonly Person[] = ['person-1', 'ada', 'ben'].map((subject) => ({
   kind: 'human',
   roles: ['approver'],
 }));
+const opener: Person = { subject: 'person-1', name: 'person-1', kind: 'human' };
 const gone = AbortSignal.timeout(60_000);
 const servers = {
   place: () => Promise.resolve({ kind: 'taken' as const }),
   destroy: () => undefined,
+  pause: () => undefined,
 };
+const times = { leaseMs: 3_600_000, startTimeoutMs: 3_600_000, checkpointMs: 0 };
 const calls = [
   { tool: 'read_file', arguments: { path: 'a' } },
   { tool: 'run_command', arguments: { command: 'make all' } },
@@ -57,6 +66,8 @@ const events: readonly (readonly [weight: number, event: Event])[] = [
       decideExtension(record, random.pick(people), id, random.pick(['extend', 'extend', 'end'])),
   ],
   [1, crash],
+  [1, putAway],
+  [4, goOn],
   [
     1,
     (id, random) =>
@@ -119,9 +130,54 @@ async function crash(sessionId: string): Promise<void> {
     `SELECT generation FROM sessions WHERE id = $1`,
     [sessionId],
   );
-  const times = { leaseMs: 3_600_000, startTimeoutMs: 3_600_000 };
   const job = { sessionId, generation: lost?.generation ?? 1 };
   await mintAttempt({ ...record, times, newRelayToken: () => record.newId('request') }, job, 'server-a');
+}
+
+const pausing = () => ({
+  ...record,
+  servers,
+  pauseAfterSeconds: 0,
+  maxPauseSeconds: 3600,
+  settleUsage: () => Promise.resolve(),
+});
+
+/** The session waits, or its person wants it paused, and its server stores it. */
+async function putAway(sessionId: string, random: Random): Promise<void> {
+  if (random.chance(30)) await pauseSession(pausing(), opener, sessionId);
+  else await parkWaiting(pausing());
+  const [row] = await record.database.query<{ attempt: number }>(
+    'SELECT attempt FROM sessions WHERE id = $1',
+    [sessionId],
+  );
+  const claim = { sessionId, attempt: row?.attempt ?? 1, serverId: 'server-a' };
+  await takeCheckpoint(pausing(), claim, await storedCheckpoint(record, claim, 'pause'));
+}
+
+/** What is paused is answered or resumed, and begins to run again. */
+async function goOn(sessionId: string, random: Random): Promise<void> {
+  if (random.chance(50)) await resumeSession(pausing(), opener, sessionId).catch(refusedWithCode);
+  await resumeAnswered(pausing());
+  const [row] = await record.database.query<{ state: string; generation: number; attempt: number }>(
+    `SELECT state, generation, attempt FROM sessions WHERE id = $1`,
+    [sessionId],
+  );
+  if (row?.state !== 'pending') return;
+  const job = { sessionId, generation: row.generation };
+  const minted = await mintAttempt(
+    { ...record, times, newRelayToken: () => record.newId('request') },
+    job,
+    'server-a',
+  );
+  if (minted === null) return;
+  const claim = { sessionId, attempt: minted.attempt, serverId: 'server-a' };
+  const at = new Date().toISOString();
+  const event = { type: 'running', driver: 'd', warm: true, timingsMs: {} };
+  await ingestBatch(record, claim, { firstSeq: 1, events: [{ at, event }] });
+}
+
+function refusedWithCode(error: unknown): void {
+  if (!isCodedError(error)) throw error;
 }
 
 async function happen(sessionId: string, random: Random): Promise<void> {
@@ -135,7 +191,7 @@ async function happen(sessionId: string, random: Random): Promise<void> {
 
 const rounds = 40;
 
-test(`${rounds} storms of asks, decisions, expiries, crashes and stops: no execution without a decision, none with two`, async (t) => {
+test(`${rounds} storms of asks, decisions, expiries, pauses, crashes and stops: no execution without a decision, none with two`, async (t) => {
   let permitted = 0;
   let byHumans = 0;
   for (let seed = 1; seed <= rounds; seed += 1) {
@@ -149,7 +205,7 @@ test(`${rounds} storms of asks, decisions, expiries, crashes and stops: no execu
         continueAfterToolRejection: true,
       },
     });
-    for (let wave = 0; wave < 8; wave += 1)
+    for (let wave = 0; wave < 12; wave += 1)
       await Promise.all(Array.from({ length: 5 }, () => happen(sessionId, random)));
     const counted = await check(sessionId, `seed ${seed}`);
     permitted += counted.permitted;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { carryCalls } from '../checkpoints/carry-calls.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { PlacementJob } from '../ports/placement-queue.ts';
@@ -67,6 +68,7 @@ export async function mintAttempt(
           deps.times.startTimeoutMs,
         ],
       ),
+      session.attempt === 0 ? undefined : carryCalls(tx, session.id, attempt),
       deps.audit.append(tx, sessionChain(session.id), [
         { type: 'attempt.started', subject: deps.self, attempt, server: serverId, body: {} },
       ]),

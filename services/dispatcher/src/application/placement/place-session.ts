@@ -1,4 +1,6 @@
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { ResumeOrder } from '@lemniscate/shared/protocol/checkpoint.ts';
+import { lastCheckpoint, resumeOrder } from '../checkpoints/checkpoint-row.ts';
 import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
 import type { AgentServers, PlacementAnswer } from '../ports/agent-servers.ts';
 import type { Log } from '../ports/log.ts';
@@ -86,7 +88,8 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
     if (minted === null) return 'moved';
     const { session, attempt, relayToken } = minted;
     const repository = await orderRepository(session.project_id, session.repository, deps.bundleAddress);
-    const order = sessionOrder(session, attempt, relayToken, repository, deps.times);
+    const resume = await resumeOf(deps, session.id, session.project_id);
+    const order = sessionOrder(session, attempt, relayToken, repository, resume, deps.times);
     const answer = await deps.servers.place(serverId, order);
     if (answer.kind !== 'taken') return await takeBack(deps, job, session, attempt, serverId, answer);
     occupied = await isLive(deps, job.sessionId, attempt);
@@ -97,6 +100,17 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
     // The reservation of a placed session stands until the server's next word counts the session itself.
     if (!occupied) await deps.reservations.release(operation);
   }
+}
+
+/** Where the session goes on from; null at its beginning. Only its attempts make checkpoints, and none lives now. */
+async function resumeOf(
+  deps: PlaceSessionDeps,
+  sessionId: string,
+  projectId: string,
+): Promise<ResumeOrder | null> {
+  const checkpoint = await lastCheckpoint(deps.database, sessionId);
+  if (checkpoint === null) return null;
+  return resumeOrder(checkpoint, (sha256) => deps.bundleAddress(projectId, sha256));
 }
 
 async function takeBack(

@@ -1,5 +1,6 @@
 import { toolNames } from '@lemniscate/shared/tools/catalogue.ts';
 import { toolVerdict } from '@lemniscate/shared/policy/policy.ts';
+import type { ResumeOrder } from '@lemniscate/shared/protocol/checkpoint.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import type { OrderedRepository, RepositorySource } from '@lemniscate/shared/repository/source.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
@@ -12,6 +13,8 @@ export type BundleAddress = (projectId: string, sha256: string) => Promise<strin
 export interface OrderTimes {
   readonly leaseMs: number;
   readonly startTimeoutMs: number;
+  /** How often a session that works is stored; 0: never. */
+  readonly checkpointMs: number;
 }
 
 /** What a project gets whose policy names no sandbox profile. */
@@ -40,6 +43,7 @@ export function sessionOrder(
   attempt: number,
   relayToken: string,
   repository: OrderedRepository,
+  resume: ResumeOrder | null,
   times: OrderTimes,
 ): SessionOrder {
   const { policy } = session;
@@ -65,5 +69,7 @@ export function sessionOrder(
     relayToken,
     leaseMs: times.leaseMs,
     startWithinMs: times.startTimeoutMs,
+    ...(resume === null ? {} : { resume }),
+    ...(times.checkpointMs === 0 ? {} : { checkpointEveryMs: times.checkpointMs }),
   };
 }

@@ -14,6 +14,8 @@ export interface AgentServers {
   place(serverId: string, order: SessionOrder): Promise<PlacementAnswer>;
   /** `DELETE /sessions/:id?attempt=N`, in the background and without waiting: heartbeats repeat what it says. */
   destroy(serverId: string, held: Held): void;
+  /** Tells a server to put a session away, in the background and without waiting: heartbeats repeat it. */
+  pause(serverId: string, held: Held, reason: string): void;
 }
 
 /** A server as its address answers. */

@@ -3,6 +3,8 @@ import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { abandonCalls } from '../audit/abandoned-calls.ts';
+import { lastCheckpoint } from '../checkpoints/checkpoint-row.ts';
+import { openPause } from '../pausing/pause-spans.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { AgentServers } from '../ports/agent-servers.ts';
@@ -26,19 +28,23 @@ export interface LoseAttemptDeps extends EndSessionDeps {
 /** Why an attempt is given up, and how the session ends when that has happened too often. */
 export interface Loss extends Held {
   readonly serverId: string;
-  readonly why: 'lease_expired' | 'server_restarted' | 'start_deadline';
+  readonly why: 'lease_expired' | 'server_restarted' | 'start_deadline' | 'given_back';
+  /** What the server said that gave it back, and how the session ends if nobody can go on with it. */
+  readonly told?: { readonly reason: EndReason; readonly message: string };
 }
 
 const endsAs = {
   lease_expired: 'server_lost',
   server_restarted: 'server_lost',
   start_deadline: 'start_failed',
+  given_back: 'start_failed',
 } as const satisfies Readonly<Record<Loss['why'], EndReason>>;
 
 const sentences = {
   lease_expired: 'its lease expired',
   server_restarted: 'the server was started anew',
   start_deadline: 'it did not report running in time',
+  given_back: 'it could not go on from its checkpoint',
 } as const satisfies Readonly<Record<Loss['why'], string>>;
 
 /**
@@ -68,7 +74,7 @@ export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<vo
       await giveUp(deps, tx, session, loss);
       return 'ended';
     }
-    await queueAgain(deps, tx, session);
+    await queueAgain(deps, tx, session, loss);
     return 'queued';
   });
   if (outcome === null) return;
@@ -90,23 +96,47 @@ async function giveUp(
 ): Promise<void> {
   await endSession(deps, tx, {
     sessionId: session.id,
-    reason: endsAs[loss.why],
-    message: `Attempt ${loss.attempt} on ${loss.serverId} was lost since ${sentences[loss.why]}; it is the session's loss number ${session.losses + 1}, and ${deps.maxLosses} are allowed.`,
+    reason: loss.told?.reason ?? endsAs[loss.why],
+    message: `${loss.told === undefined ? '' : `${loss.told.message} `}Attempt ${loss.attempt} on ${loss.serverId} was lost since ${sentences[loss.why]}; it is the session's loss number ${session.losses + 1}, and ${deps.maxLosses} are allowed.`,
   });
 }
 
-async function queueAgain(deps: LoseAttemptDeps, tx: Transaction, session: SessionRow): Promise<void> {
+async function queueAgain(
+  deps: LoseAttemptDeps,
+  tx: Transaction,
+  session: SessionRow,
+  loss: Loss,
+): Promise<void> {
   const generation = session.generation + 1;
+  const checkpoint = await lastCheckpoint(tx, session.id);
+  const from = checkpoint === null ? 'It begins anew.' : `It goes on from checkpoint ${checkpoint.number}.`;
+  const told = loss.told === undefined ? '' : ` (${loss.told.message})`;
   await changeSessionState(deps.events, tx, session, {
     to: 'pending',
     phase: 'queued',
-    set: { generation, losses: session.losses + 1, server_id: null },
+    message: `Attempt ${loss.attempt} on ${loss.serverId} was lost since ${sentences[loss.why]}${told}. ${from}`,
+    set: {
+      generation,
+      losses: session.losses + 1,
+      server_id: null,
+      // What it waits for may come while it starts again; a person's wish stands.
+      ...(session.pause_requested === 'by_person' ? {} : { pause_requested: null }),
+    },
     stamp: 'queued_at',
   });
   await Promise.all([
+    session.state === 'running' ? openPause(tx, session.id, 'lost') : undefined,
     tx.query('INSERT INTO outbox (session_id, generation) VALUES ($1, $2)', [session.id, generation]),
     deps.audit.append(tx, sessionChain(session.id), [
-      { type: 'session.queued', subject: deps.self, body: { generation, losses: session.losses + 1 } },
+      {
+        type: 'session.queued',
+        subject: deps.self,
+        body: {
+          generation,
+          losses: session.losses + 1,
+          ...(checkpoint === null ? {} : { checkpoint: checkpoint.number }),
+        },
+      },
     ]),
   ]);
 }

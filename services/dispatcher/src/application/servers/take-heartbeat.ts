@@ -2,6 +2,7 @@ import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { HeartbeatAnswer, ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import type { ServerCommand } from '@lemniscate/shared/protocol/session-order.ts';
+import { waitsOfSession } from '../pausing/waits.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { heldKey, reportStatus } from './report-status.ts';
 import type { ReportDeps } from './report-status.ts';
@@ -41,6 +42,7 @@ export async function takeHeartbeat(
     leases: renewed.map((held) => ({ ...held, leaseMs: deps.leaseMs })),
     stale,
     commands: await stopCommands(deps.database, status.held),
+    pauses: await pausesOf(deps.database, renewed),
   };
 }
 
@@ -74,5 +76,22 @@ async function stopCommands(tx: Transaction, held: readonly Held[]): Promise<Ser
   return held.flatMap((each) => {
     const reason = reasons.get(each.sessionId);
     return reason === undefined ? [] : [{ ...each, kind: 'stop' as const, reason }];
+  });
+}
+
+/** What the server holds of sessions that are to be paused, as long as what they wait for has not come. */
+async function pausesOf(tx: Transaction, held: readonly Held[]): Promise<HeartbeatAnswer['pauses']> {
+  if (held.length === 0) return [];
+  const rows = await tx.query<{ id: string; reason: string }>(
+    `SELECT s.id, s.pause_requested AS reason FROM sessions s
+     WHERE s.id = ANY($1) AND s.pause_requested IS NOT NULL AND s.state = 'running' AND s.stop_reason IS NULL
+       AND (s.pause_requested = 'by_person'
+         OR EXISTS (SELECT FROM ${waitsOfSession} w WHERE w.since IS NOT NULL))`,
+    [held.map((each) => each.sessionId)],
+  );
+  const reasons = new Map(rows.map((row) => [row.id, row.reason]));
+  return held.flatMap((each) => {
+    const reason = reasons.get(each.sessionId);
+    return reason === undefined ? [] : [{ ...each, reason }];
   });
 }

@@ -22,6 +22,8 @@ export interface StateColumns {
   readonly losses?: number;
   readonly server_id?: string | null;
   readonly stop_reason?: string | null;
+  readonly pause_requested?: string | null;
+  readonly pause_requested_by?: string | null;
   readonly driver?: string;
   readonly timings_ms?: string;
 }

@@ -14,6 +14,7 @@ import { extensionColumns, extensionEvent } from '../budgets/extension-row.ts';
 import type { ExtensionRow } from '../budgets/extension-row.ts';
 import { messageColumns, messageEvent } from '../messages/message-row.ts';
 import type { MessageRow } from '../messages/message-row.ts';
+import { closePause } from '../pausing/pause-spans.ts';
 import { lockSession } from './session-row.ts';
 import type { SessionRow } from './session-row.ts';
 
@@ -63,6 +64,7 @@ export async function endSession(
   if (withdrawn.events.length > 0)
     await deps.events.append(tx, session.id, session.attempt, withdrawn.events);
   await withdrawQuestions(deps, tx, session);
+  await closePause(tx, session.id);
   const end = sessionEnds[input.reason];
   if (input.timingsMs !== undefined)
     await tx.query('UPDATE sessions SET timings_ms = timings_ms || $2::jsonb WHERE id = $1', [

@@ -1,6 +1,7 @@
 import type { RepositorySource } from '@lemniscate/shared/repository/source.ts';
 import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { RuntimeName, Surface } from '@lemniscate/shared/protocol/session-order.ts';
+import type { PauseReason } from '@lemniscate/shared/session/end.ts';
 import type { SessionPhase, SessionState } from '@lemniscate/shared/session/state.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Transaction } from '../ports/transaction.ts';
@@ -31,11 +32,14 @@ export interface SessionRow extends Record<string, unknown> {
   readonly policy: Policy;
   readonly policy_digest: string;
   readonly stop_reason: string | null;
+  /** Why it is to be paused as soon as it stands at a boundary. */
+  readonly pause_requested: PauseReason | null;
+  readonly pause_requested_by: string | null;
 }
 
 const columns = `id, version, project_id, state, phase, reason, message, attempt, generation, losses, server_id,
   pinned_server, instruction, repository, runtime, model, surface, interactive, follow_ups, execution, opened_by, policy,
-  policy_digest, stop_reason`;
+  policy_digest, stop_reason, pause_requested, pause_requested_by`;
 
 /**
  * Reads a session and locks its row until the transaction ends. Lock order everywhere: session row, then audit chain.

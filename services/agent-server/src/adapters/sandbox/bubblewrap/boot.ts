@@ -175,6 +175,7 @@ function liveSandbox(parts: LiveParts): Sandbox {
     driver: 'bubblewrap',
     profile: parts.profile,
     workspaceFolder: folder.workspace,
+    homeFolder: folder.home,
     commandUser: parts.user,
     wire: parts.wire,
     // bwrap passes a SIGKILL of its child on as exit code 137

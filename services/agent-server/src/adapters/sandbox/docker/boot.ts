@@ -126,6 +126,7 @@ function liveContainer(parts: LiveParts): Sandbox {
     driver: 'docker',
     profile: parts.profile,
     workspaceFolder: folder.workspace,
+    homeFolder: folder.home,
     commandUser: parts.user,
     wire: parts.wire,
     // bash, the container's PID 1, passes the death of the supervisor on as 128 + signal

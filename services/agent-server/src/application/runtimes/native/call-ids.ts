@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 
-/** Ids of tool calls within one attempt, made from the model's own. */
+/** Ids of tool calls within one session, made from the model's own. */
 export interface CallIds {
   /** The id as it came, unless it is too long or was used before (a repeated exchange, a careless provider). */
   claim(toolUseId: string): string;
+  used(): string[];
 }
 
-export function createCallIds(): CallIds {
-  const used = new Set<string>();
+/** @param known ids that were used before a pause */
+export function createCallIds(known: readonly string[] = []): CallIds {
+  const used = new Set<string>(known);
   return {
     claim: (toolUseId) => {
       const short = /^[A-Za-z0-9_.-]{1,100}$/.test(toolUseId)
@@ -18,5 +20,6 @@ export function createCallIds(): CallIds {
       used.add(id);
       return id;
     },
+    used: () => [...used],
   };
 }

@@ -31,6 +31,7 @@ function ask(script: (() => ModelAnswer)[], tick = 0, signal = new AbortControll
     clock: { now: () => new Date(), monotonicMs: () => asked * tick },
     log,
     signal,
+    waiting: signal,
     dispatcher: {
       askModel: async () => {
         const next = script[Math.min(asked, script.length - 1)] ?? whole;

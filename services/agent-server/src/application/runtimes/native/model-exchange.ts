@@ -30,7 +30,7 @@ export async function askModel(
   context: { readonly dispatcher: Pick<RuntimeContext['dispatcher'], 'askModel'> } & Pick<
     RuntimeContext,
     'order' | 'lease' | 'clock' | 'log' | 'signal'
-  >,
+  > & { readonly waiting: AbortSignal },
   body: string,
   listener: ExchangeListener,
 ): Promise<ModelMessage> {
@@ -56,7 +56,8 @@ export async function askModel(
         'the model is asked again',
       );
       const asked = fault.details['retryAfterMs'];
-      await sleep(Math.max(backoff.next(), typeof asked === 'number' ? asked : 0), signal);
+      const wait = Math.max(backoff.next(), typeof asked === 'number' ? asked : 0);
+      await sleep(wait, fault.code === 'awaiting_extension' ? context.waiting : signal);
     }
   }
 }

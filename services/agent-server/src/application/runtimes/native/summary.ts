@@ -27,7 +27,7 @@ export async function summarise(
   context.sink.emit({ type: 'turn', turn });
   const request = createRequest(context.order, [...transcript, lastWord(transcript)], { toolsBarred: true });
   try {
-    const message = await askModel({ ...context, signal }, request, {
+    const message = await askModel({ ...context, signal, waiting: signal }, request, {
       onChange: async (change) => {
         if (change.kind === 'text') await text.write(change.text, signal);
       },

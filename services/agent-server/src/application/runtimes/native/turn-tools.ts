@@ -1,47 +1,31 @@
 import { runToolCall } from '../../tool-calls/run-tool-call.ts';
 import type { ToolCallOutcome } from '../../tool-calls/run-tool-call.ts';
 import type { ToolCall } from '../../tool-calls/tool-call.ts';
-import type { RuntimeContext, RuntimeEnd } from '../runtime.ts';
+import type { RuntimeEnd } from '../runtime.ts';
 import type { ToolUse } from './message-draft.ts';
-import type { ToolAnswer } from './transcript.ts';
-
-export type TurnOutcome =
-  | { readonly kind: 'answers'; readonly answers: readonly ToolAnswer[] }
-  | { readonly kind: 'end'; readonly end: RuntimeEnd };
+import type { StepContext } from './step-context.ts';
+import type { TurnUnderWay } from './talk.ts';
 
 const unfinished =
   'The answer was cut at its output limit inside this request, so nothing was run. Ask again in smaller parts.';
 
 /**
- * Takes the requests of one turn through permit and execution, one after the other in the order asked: a later one
- * often builds on an earlier one. Returns when none is in an intermediate state.
+ * Takes the requests of one turn that have no answer yet through permit and execution, one after the other in the order
+ * asked: a later one often builds on an earlier one.
+ * @returns the end; null when all have their answers
  */
-export async function runTurnTools(
-  context: RuntimeContext,
-  requests: readonly ToolUse[],
-  calls: ReadonlyMap<string, ToolCall>,
-): Promise<TurnOutcome> {
-  const answers: ToolAnswer[] = [];
-  try {
-    for (const request of requests) {
-      const call = calls.get(request.id);
-      if (call === undefined) throw new Error(`tool request ${request.id} was never announced`);
-      const outcome = await runRequest(context, call, request);
-      if (outcome.kind === 'end')
-        return { kind: 'end', end: { reason: outcome.reason, message: outcome.message } };
-      answers.push({ id: request.id, isError: outcome.isError, text: outcome.text });
-    }
-    return { kind: 'answers', answers };
-  } finally {
-    for (const call of calls.values()) call.cancel('The loop ended before this request was looked at.');
+export async function runTurnTools(context: StepContext, underWay: TurnUnderWay): Promise<RuntimeEnd | null> {
+  for (const request of underWay.requests.slice(underWay.answers.length)) {
+    const call = underWay.calls.get(request.id);
+    if (call === undefined) throw new Error(`tool request ${request.id} was never announced`);
+    const outcome = await runRequest(context, call, request);
+    if (outcome.kind === 'end') return { reason: outcome.reason, message: outcome.message };
+    underWay.answers.push({ id: request.id, isError: outcome.isError, text: outcome.text });
   }
+  return null;
 }
 
-async function runRequest(
-  context: RuntimeContext,
-  call: ToolCall,
-  request: ToolUse,
-): Promise<ToolCallOutcome> {
+async function runRequest(context: StepContext, call: ToolCall, request: ToolUse): Promise<ToolCallOutcome> {
   if (!request.whole) {
     call.become('errored', { message: unfinished });
     return { kind: 'resume', isError: true, text: unfinished };

@@ -1,0 +1,27 @@
+import type { GiveBack } from '@lemniscate/shared/protocol/checkpoint.ts';
+import { sessionEnds } from '@lemniscate/shared/session/end.ts';
+import { harmless } from '../events/harmless.ts';
+import { readLiveAttempt } from '../events/live-attempt.ts';
+import type { AttemptClaim } from '../events/live-attempt.ts';
+import { loseAttempt } from '../recovery/lose-attempt.ts';
+import type { LoseAttemptDeps } from '../recovery/lose-attempt.ts';
+
+/**
+ * Takes an attempt back from a server that could not go on from the session's checkpoint. The work in the checkpoint is
+ * tried elsewhere, as often as a lost server is allowed to be lost.
+ * @throws CodedError `attempt_stale`
+ */
+export async function giveBackAttempt(
+  deps: LoseAttemptDeps,
+  claim: AttemptClaim,
+  given: GiveBack,
+): Promise<void> {
+  await readLiveAttempt(deps.database, claim);
+  const { reason, message } = harmless(given);
+  // A server's word may end a session as failed, not as anything else.
+  const told = {
+    reason: sessionEnds[reason].state === 'failed' ? reason : ('start_failed' as const),
+    message,
+  };
+  await loseAttempt(deps, { ...claim, why: 'given_back', told });
+}
