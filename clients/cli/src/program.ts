@@ -21,6 +21,7 @@ import { registerMessage } from './commands/message.ts';
 import { registerPause } from './commands/pause.ts';
 import { registerProjects } from './commands/projects.ts';
 import { registerRevoke } from './commands/revoke.ts';
+import { registerServers } from './commands/servers.ts';
 import type { CommandIo } from './io.ts';
 
 const commands = [
@@ -39,6 +40,7 @@ const commands = [
   registerRoles,
   registerTokens,
   registerIntake,
+  registerServers,
   registerPolicyCheck,
   registerPolicyJudge,
   registerCostsReplay,

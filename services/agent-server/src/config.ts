@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
 import { sandboxLimits } from './domain/sandbox-limits.ts';
 import type { SandboxLimit } from './domain/sandbox-limits.ts';
+import { placementName } from '@lemniscate/shared/queue/placement-class.ts';
 import { sandboxDriverChoices } from './domain/driver-choice.ts';
 
 const schema = z.object({
@@ -17,6 +18,12 @@ const schema = z.object({
   LEMNISCATE_WARM_MAX: variable.integer(0, 1000).optional(),
   LEMNISCATE_WARM_MAX_AGE_SECONDS: variable.integer(1, 7 * 86_400).default(3600),
   LEMNISCATE_SANDBOX_PROFILES: variable.text().optional(),
+  /** What sessions may ask for, separated by commas, such as `gpu,eu`. */
+  LEMNISCATE_LABELS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((name) => name !== ''))
+    .pipe(z.array(z.string().regex(placementName, 'must be names of a-z, 0-9, "_" and "-"')).max(64)),
   LEMNISCATE_SANDBOX_DRIVER: variable.oneOf(sandboxDriverChoices).default('auto'),
   LEMNISCATE_WAIVE_LIMITS: z
     .string()
@@ -43,6 +50,8 @@ export interface Config {
   readonly warmMaxAgeMs: number;
   /** YAML file with the sandbox profiles; without it there is `default` alone. */
   readonly profilesFile: string | undefined;
+  /** What its operator says of it, for sessions that ask for it. */
+  readonly labels: readonly string[];
   readonly driver: (typeof sandboxDriverChoices)[number];
   /** Bounds that sessions may go without where this machine cannot hold them. */
   readonly waivedLimits: readonly SandboxLimit[];
@@ -68,6 +77,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     warmMax: read.LEMNISCATE_WARM_MAX ?? Math.max(read.LEMNISCATE_WARM, read.LEMNISCATE_CAPACITY),
     warmMaxAgeMs: read.LEMNISCATE_WARM_MAX_AGE_SECONDS * 1000,
     profilesFile: read.LEMNISCATE_SANDBOX_PROFILES,
+    labels: read.LEMNISCATE_LABELS,
     driver: read.LEMNISCATE_SANDBOX_DRIVER,
     waivedLimits: read.LEMNISCATE_WAIVE_LIMITS,
     allowLocalPaths: read.LEMNISCATE_ALLOW_LOCAL_PATHS,

@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
@@ -52,6 +53,15 @@ export async function startAgentServer(config: Config, log: Logger): Promise<Age
   }
 }
 
+/** Repositories kept at hand, and told to the dispatcher. */
+const maxMirrors = 64;
+
+/** The disk that holds sandboxes and working copies. Asking takes a few microseconds. */
+function diskOf(folder: string): Pick<ServerStatus, 'disk'> {
+  const { bavail, blocks, bsize } = statfsSync(folder);
+  return { disk: { freeBytes: bavail * bsize, totalBytes: blocks * bsize } };
+}
+
 async function startInFolder(
   config: Config,
   tls: TlsMaterial,
@@ -73,7 +83,7 @@ async function startInFolder(
     driver,
     allowLocalPaths: config.allowLocalPaths,
     maxRepositoryBytes: 8 * 1024 ** 3,
-    maxMirrors: 64,
+    maxMirrors,
     onSpareFailure: (error) => log.warn({ err: error }, 'no working copy could be put aside'),
   });
   const journals = createJournalFolder(join(config.stateFolder, 'journals'));
@@ -122,6 +132,12 @@ async function startInFolder(
       driver: driver.name,
       coldStarts,
       profiles: [...offered],
+      runtimes: Object.keys(runtimeRegistry).filter((name) => name !== 'native'),
+      architecture: process.arch,
+      labels: [...config.labels],
+      mirrors: workingCopies.mirrors().slice(0, maxMirrors),
+      now: new Date().toISOString(),
+      ...diskOf(config.stateFolder),
       draining: desk.draining(),
       ...(unhealthy === null ? {} : { unhealthy }),
     };

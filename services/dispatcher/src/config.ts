@@ -24,6 +24,8 @@ const dispatcherVariables = z.object({
   /** Lets workstations join; without it `POST /v1/servers` is refused. */
   LEMNISCATE_CA_KEY: variable.text().optional(),
   AGENT_SERVERS: z.string().default('').transform(parseServers),
+  /** More of the same from a file, one or several a line, read again whenever it changes. */
+  AGENT_SERVERS_FILE: variable.text().optional(),
   LEMNISCATE_LOCAL_LOGIN: variable.text().optional(),
   /** Who administers the fleet before roles are bound: `group:NAME` and `person:SUBJECT`, with commas between. */
   LEMNISCATE_ADMINISTRATORS: z.string().default('').transform(parseAdministrators),

@@ -24,6 +24,7 @@ import { createRedisLiveEvents } from './adapters/redis/live-events.ts';
 import { createReservations } from './adapters/redis/reservation.ts';
 import { createObjectStore } from './adapters/s3/object-store.ts';
 import { settingsOfDispatcher } from './adapters/settings.ts';
+import { createServerList } from './adapters/server-list.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
 import { withPseudonyms } from './application/audit/known-people.ts';
 import { recordSettings } from './application/audit/record-settings.ts';
@@ -153,6 +154,7 @@ async function build(
     models: models.offer,
     providerOf: models.providerOf,
     probe: servers.probe,
+    configured: createServerList(config.AGENT_SERVERS, config.AGENT_SERVERS_FILE, log),
     auditReader: createAuditReader(database, people),
     auditProofs: createAuditProofs(database),
     openAnswers: createOpenAnswers(),
@@ -337,7 +339,6 @@ function budgetDefaultsOf(config: DispatcherConfig): BudgetDefaults {
 /** Bounds that the application works with. Milliseconds unless the name says otherwise. */
 function settingsOf(config: DispatcherConfig) {
   return {
-    configured: config.AGENT_SERVERS,
     leaseMs: config.LEMNISCATE_LEASE_MS,
     graceMs: config.LEMNISCATE_GRACE_MS,
     maxLosses: config.LEMNISCATE_MAX_LOSSES,

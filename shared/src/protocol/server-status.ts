@@ -21,6 +21,9 @@ export const serverStatusSchema = z.object({
   architecture: nameSchema.optional(),
   /** What its operator says of it, for sessions that ask for it. */
   labels: z.array(z.string().regex(placementName, 'must be a name')).max(64).optional(),
+  /** Its clock when it said this, and the disk that holds its sandboxes. */
+  now: z.iso.datetime().optional(),
+  disk: z.object({ freeBytes: z.number().min(0), totalBytes: z.number().min(0) }).optional(),
   /** Keys of the repositories that it has at hand. */
   mirrors: z.array(z.string().max(64)).max(256).optional(),
   draining: z.boolean(),

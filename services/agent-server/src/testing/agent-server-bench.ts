@@ -78,6 +78,7 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     dispatcherUrl: dispatcher.url,
     tls: { ca: authority.caFile, cert: own.certFile, key: own.keyFile },
     stateFolder: join(folder, 'state'),
+    labels: [],
     capacity: 2,
     warm: 1,
     warmMax: change.warm ?? 1,

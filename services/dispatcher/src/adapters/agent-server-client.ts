@@ -98,6 +98,7 @@ export function createAgentServerClient(options: AgentServerClientOptions): Agen
 
   return {
     probe: async (url) => {
+      const from = performance.now();
       const answer = await call(url, 'GET', '/status').catch((error: unknown) => {
         throw unreachable(url, error);
       });
@@ -105,7 +106,7 @@ export function createAgentServerClient(options: AgentServerClientOptions): Agen
       const status = serverStatusSchema.safeParse(answer.body);
       if (!status.success || answer.line.serverId === null)
         throw refused(url, 'its status cannot be read; it may be of another version');
-      return { serverId: answer.line.serverId, status: status.data };
+      return { serverId: answer.line.serverId, status: status.data, answerMs: performance.now() - from };
     },
     place: async (serverId, order) => {
       const url = await options.addressOf(serverId);

@@ -128,6 +128,9 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   // agent servers
   'GET /v1/servers': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
   'POST /v1/servers': row('servers', 'somewhere', workers),
+  'PUT /v1/servers/:id/drain': row('servers', 'fleet', operators),
+  'DELETE /v1/servers/:id/drain': row('servers', 'fleet', operators),
+  'PUT /v1/servers/:id/approval': row('servers', 'fleet', operators),
   'DELETE /v1/servers/:id': row('servers', 'somewhere', [...workers, 'operator']),
 
   // the audit log

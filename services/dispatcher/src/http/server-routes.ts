@@ -1,58 +1,49 @@
 import { z } from 'zod';
+import { drainServerSchema, serverListSchema } from '@lemniscate/shared/api/server.ts';
+import { approveServer, drainServer, undrainServer } from '../application/servers/operate-server.ts';
+import type { OperateDeps } from '../application/servers/operate-server.ts';
+import { serverFault } from '../application/servers/server-fault.ts';
 import { joinWorkstation, leaveWorkstation } from '../application/servers/join-workstation.ts';
 import type { JoinDeps } from '../application/servers/join-workstation.ts';
 import { listServers, usableCapacity } from '../application/servers/server-row.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 
-export interface ServerRouteDeps extends JoinDeps {
+export interface ServerRouteDeps extends JoinDeps, OperateDeps {
   readonly caPem: string;
   /** Where agent servers reach the internal listener; known once it listens. */
   readonly internalUrl: () => string;
 }
 
-const serverViewSchema = z.object({
-  id: z.string(),
-  url: z.string(),
-  pool: z.string(),
-  capacity: z.int(),
-  /** Slots that may be used now; 0 while it is silent, drains or is unhealthy. */
-  usable: z.int(),
-  held: z.int(),
-  warm: z.int(),
-  driver: z.string().nullable(),
-  draining: z.boolean(),
-  unhealthy: z.string().nullable(),
-  /** Whose workstation it is. */
-  pinnedTo: z.string().nullable(),
-  seenAt: z.string().nullable(),
-});
+const serverParams = z.object({ id: z.string().regex(/^[\w.-]{1,64}$/, 'must be a server id') });
 
 /** Agent servers as an operator sees them, and how a workstation joins and leaves. */
 export function registerServerRoutes(app: App, deps: ServerRouteDeps): void {
-  app.get(
-    '/v1/servers',
-    { schema: { response: { 200: z.object({ servers: z.array(serverViewSchema) }) } } },
-    async () => {
-      const rows = await listServers(deps.database);
-      return {
-        servers: rows.map((row) => ({
-          id: row.id,
-          url: row.url,
-          pool: row.pool,
-          capacity: row.capacity,
-          usable: usableCapacity(row),
-          held: row.status?.held.length ?? 0,
-          warm: row.status?.warm ?? 0,
-          driver: row.driver,
-          draining: row.status?.draining ?? false,
-          unhealthy: row.status?.unhealthy ?? null,
-          pinnedTo: row.pinned_to,
-          seenAt: row.seen_at,
-        })),
-      };
-    },
-  );
+  app.get('/v1/servers', { schema: { response: { 200: serverListSchema } } }, async () => {
+    const rows = await listServers(deps.database);
+    return {
+      servers: rows.map((row) => ({
+        id: row.id,
+        url: row.url,
+        pool: row.pool,
+        capacity: row.capacity,
+        usable: usableCapacity(row),
+        held: row.status?.held.length ?? 0,
+        warm: row.status?.warm ?? 0,
+        driver: row.driver,
+        draining: row.status?.draining ?? false,
+        unhealthy: row.status?.unhealthy ?? null,
+        drained: row.drained,
+        drainDeadline: row.drain_deadline,
+        outBecause: serverFault(row),
+        clamp: row.clamp,
+        architecture: row.status?.architecture ?? null,
+        labels: row.status?.labels ?? [],
+        pinnedTo: row.pinned_to,
+        seenAt: row.seen_at,
+      })),
+    };
+  });
 
   app.post(
     '/v1/servers',
@@ -79,12 +70,28 @@ export function registerServerRoutes(app: App, deps: ServerRouteDeps): void {
     },
   );
 
-  app.delete(
-    '/v1/servers/:id',
-    { schema: { params: z.object({ id: z.string().regex(/^[\w.-]{1,64}$/, 'must be a server id') }) } },
+  app.delete('/v1/servers/:id', { schema: { params: serverParams } }, async (request, reply) => {
+    await leaveWorkstation(deps, personOf(request), request.params.id);
+    return reply.code(204).send();
+  });
+
+  app.put(
+    '/v1/servers/:id/drain',
+    { schema: { params: serverParams, body: drainServerSchema } },
     async (request, reply) => {
-      await leaveWorkstation(deps, personOf(request), request.params.id);
+      const { deadlineSeconds } = request.body;
+      await drainServer(deps, personOf(request), request.params.id, deadlineSeconds ?? null);
       return reply.code(204).send();
     },
   );
+
+  app.delete('/v1/servers/:id/drain', { schema: { params: serverParams } }, async (request, reply) => {
+    await undrainServer(deps, personOf(request), request.params.id);
+    return reply.code(204).send();
+  });
+
+  app.put('/v1/servers/:id/approval', { schema: { params: serverParams } }, async (request, reply) => {
+    await approveServer(deps, personOf(request), request.params.id);
+    return reply.code(204).send();
+  });
 }

@@ -9,6 +9,7 @@ import { abortLostExchanges, sayAlive } from '../application/gateway/gateway-ali
 import type { AliveDeps } from '../application/gateway/gateway-alive.ts';
 import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
 import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts';
+import { moveDrained } from '../application/recovery/move-drained.ts';
 import { requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
 import { expireExtensions } from '../application/budgets/decide-extension.ts';
 import { finishIdle } from '../application/messages/send-message.ts';
@@ -77,6 +78,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['gateway alive', 5_000, null, () => sayAlive(deps)],
     ['lost exchanges', 5_000, 'ended', () => abortLostExchanges(deps)],
     ['revocations', 1_000, 'userRevoked', () => enforceRevocations(deps)],
+    ['drained servers', 2_000, null, () => moveDrained(deps)],
     ['stopped fleet', 2_000, null, () => endStopped(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
     ['abandoned calls', 5_000, 'ended', () => closeAbandoned(deps)],

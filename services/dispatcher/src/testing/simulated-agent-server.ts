@@ -25,6 +25,8 @@ export interface SimulatedAgentServer {
   readonly held: ReadonlyMap<string, number>;
   readonly destroyed: readonly Held[];
   behaviour: OrderBehaviour;
+  /** Said on top of its ordinary status. */
+  says: Partial<ServerStatus>;
   /** Told of each order that was taken. */
   onTaken: (order: SessionOrder) => void;
   heartbeat(): Promise<HeartbeatAnswer>;
@@ -74,6 +76,7 @@ export async function startSimulatedAgentServer(
     driver: 'simulated',
     profiles: ['default'],
     draining: false,
+    ...server.says,
   });
   const post = async (
     path: string,
@@ -95,6 +98,7 @@ export async function startSimulatedAgentServer(
     held,
     destroyed,
     behaviour: 'take',
+    says: {},
     onTaken: () => undefined,
     post,
     heartbeat: async () => {

@@ -19,6 +19,8 @@ export interface MirrorCache {
   hold(key: string): () => void;
   /** Removes half-made mirrors of an earlier process. */
   recover(): Promise<void>;
+  /** Keys of the mirrors that are there. */
+  keys(): string[];
 }
 
 /**
@@ -28,6 +30,7 @@ export interface MirrorCache {
 export function createMirrorCache(root: string, maxMirrors: number): MirrorCache {
   const lock = createKeyedLock();
   const inUse = new Map<string, number>();
+  const whole = new Set<string>();
   const half = '.making-';
 
   const hold = (key: string): (() => void) => {
@@ -51,6 +54,7 @@ export function createMirrorCache(root: string, maxMirrors: number): MirrorCache
     const oldest = ages.sort((one, other) => one.usedAt - other.usedAt).slice(0, names.length - maxMirrors);
     for (const { name } of oldest) {
       if ((inUse.get(name) ?? 0) > 0) continue;
+      whole.delete(name);
       await lock(name, () => rm(join(root, name), { recursive: true, force: true }));
     }
   };
@@ -72,6 +76,7 @@ export function createMirrorCache(root: string, maxMirrors: number): MirrorCache
     try {
       await fill({ folder: making, gitDir: join(making, 'git') }, true);
       await rename(making, folder);
+      whole.add(key);
     } catch (error) {
       await rm(making, { recursive: true, force: true });
       throw error;
@@ -93,8 +98,11 @@ export function createMirrorCache(root: string, maxMirrors: number): MirrorCache
     hold,
     async recover() {
       await mkdir(root, { recursive: true });
-      const halves = (await readdir(root)).filter((name) => name.startsWith(half));
+      const names = await readdir(root);
+      const halves = names.filter((name) => name.startsWith(half));
+      for (const name of names) if (!name.startsWith(half)) whole.add(name);
       await Promise.all(halves.map((name) => rm(join(root, name), { recursive: true, force: true })));
     },
+    keys: () => [...whole],
   };
 }

@@ -124,6 +124,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
       }
     },
     close: () => spares.close(),
+    mirrors: () => mirrors.keys(),
     async recover() {
       await rm(sessions, { recursive: true, force: true });
       await mkdir(sessions, { recursive: true });

@@ -51,4 +51,6 @@ export interface WorkingCopies {
   close(): Promise<void>;
   /** Removes what an earlier process left half-made; keeps whole mirrors. */
   recover(): Promise<void>;
+  /** Keys of the repositories that are at hand. */
+  mirrors(): string[];
 }

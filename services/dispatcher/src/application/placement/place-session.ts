@@ -6,6 +6,7 @@ import type { AgentServers, PlacementAnswer } from '../ports/agent-servers.ts';
 import type { Log } from '../ports/log.ts';
 import type { ReservedJob } from '../ports/placement-queue.ts';
 import type { Reservations } from '../ports/reservations.ts';
+import { noteStartFailure } from '../servers/judge-server.ts';
 import { pinnedPool } from '../servers/configured-server.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
@@ -135,6 +136,7 @@ async function takeBack(
       { session: job.sessionId, attempt, server: serverId, how },
       'an agent server failed an order',
     );
+    await noteStartFailure(deps.database, serverId, how);
     if (answer.reachable) deps.servers.destroy(serverId, { sessionId: job.sessionId, attempt });
     else {
       await deps.reservations.withdraw(serverId);

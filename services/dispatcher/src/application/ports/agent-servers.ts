@@ -23,6 +23,8 @@ export interface ProbedServer {
   /** From the certificate's URI. */
   readonly serverId: string;
   readonly status: ServerStatus;
+  /** How long it took, from the call to the last byte. */
+  readonly answerMs: number;
 }
 
 /** `GET /status`. @throws CodedError `service_unreachable`, `certificate_refused` */

@@ -14,6 +14,7 @@ import { endSession } from '../sessions/end-session.ts';
 import type { EndSessionDeps } from '../sessions/end-session.ts';
 import { lockSession } from '../sessions/session-row.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
+import { noteStartFailure } from '../servers/judge-server.ts';
 import type { Signals } from '../signals.ts';
 
 export interface LoseAttemptDeps extends EndSessionDeps {
@@ -28,7 +29,7 @@ export interface LoseAttemptDeps extends EndSessionDeps {
 /** Why an attempt is given up, and how the session ends when that has happened too often. */
 export interface Loss extends Held {
   readonly serverId: string;
-  readonly why: 'lease_expired' | 'server_restarted' | 'start_deadline' | 'given_back';
+  readonly why: 'lease_expired' | 'server_restarted' | 'start_deadline' | 'given_back' | 'drained';
   /** What the server said that gave it back, and how the session ends if nobody can go on with it. */
   readonly told?: { readonly reason: EndReason; readonly message: string };
 }
@@ -38,6 +39,7 @@ const endsAs = {
   server_restarted: 'server_lost',
   start_deadline: 'start_failed',
   given_back: 'start_failed',
+  drained: 'server_lost',
 } as const satisfies Readonly<Record<Loss['why'], EndReason>>;
 
 const sentences = {
@@ -45,6 +47,7 @@ const sentences = {
   server_restarted: 'the server was started anew',
   start_deadline: 'it did not report running in time',
   given_back: 'it could not go on from its checkpoint',
+  drained: 'its server was drained',
 } as const satisfies Readonly<Record<Loss['why'], string>>;
 
 /**
@@ -70,11 +73,14 @@ export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<vo
       },
       ...(await abandonCalls(tx, session.id, deps.self, 'attempt_lost')),
     ]);
-    if (session.losses + 1 > deps.maxLosses) {
+    if (loss.why === 'start_deadline') await noteStartFailure(tx, loss.serverId, sentences[loss.why]);
+    // An operator's act is no fault: it may happen to a session as often as it likes.
+    const losses = session.losses + (loss.why === 'drained' ? 0 : 1);
+    if (losses > deps.maxLosses) {
       await giveUp(deps, tx, session, loss);
       return 'ended';
     }
-    await queueAgain(deps, tx, session, loss);
+    await queueAgain(deps, tx, session, loss, losses);
     return 'queued';
   });
   if (outcome === null) return;
@@ -106,6 +112,7 @@ async function queueAgain(
   tx: Transaction,
   session: SessionRow,
   loss: Loss,
+  losses: number,
 ): Promise<void> {
   const generation = session.generation + 1;
   const checkpoint = await lastCheckpoint(tx, session.id);
@@ -117,7 +124,7 @@ async function queueAgain(
     message: `Attempt ${loss.attempt} on ${loss.serverId} was lost since ${sentences[loss.why]}${told}. ${from}`,
     set: {
       generation,
-      losses: session.losses + 1,
+      losses,
       server_id: null,
       // What it waits for may come while it starts again; a person's wish stands.
       ...(session.pause_requested === 'by_person' ? {} : { pause_requested: null }),
@@ -133,7 +140,7 @@ async function queueAgain(
         subject: deps.self,
         body: {
           generation,
-          losses: session.losses + 1,
+          losses,
           ...(checkpoint === null ? {} : { checkpoint: checkpoint.number }),
         },
       },

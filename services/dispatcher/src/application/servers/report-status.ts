@@ -5,7 +5,8 @@ import { reservationMs } from '../ports/reservations.ts';
 import type { Reservations } from '../ports/reservations.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import type { LoseAttemptDeps } from '../recovery/lose-attempt.ts';
-import { offerOf, usableCapacity } from './server-row.ts';
+import { liftClamp, noteStarted } from './judge-server.ts';
+import { offerOf, serverColumns, usableCapacity } from './server-row.ts';
 import type { ServerRow } from './server-row.ts';
 
 export interface ReportDeps extends LoseAttemptDeps {
@@ -28,6 +29,7 @@ interface AttemptRow extends Record<string, unknown> {
   readonly settled: boolean;
   readonly live: boolean;
   readonly starting: boolean;
+  readonly created_at: string;
 }
 
 /**
@@ -40,10 +42,13 @@ export async function reportStatus(
   serverId: string,
   status: ServerStatus,
 ): Promise<ReportOutcome | null> {
-  const server = await storeStatus(deps.database, serverId, status);
-  if (server === null) return null;
+  const stored = await storeStatus(deps.database, serverId, status);
+  if (stored === null) return null;
+  const server = await liftClamp(deps.database, stored);
   const attempts = await recentAttempts(deps.database, serverId);
   await loseDestroyed(deps, serverId, status, attempts);
+  if (server.start_failures > 0 && attempts.some((row) => row.live && !row.starting && isAfter(row, server)))
+    await noteStarted(deps.database, serverId);
   await correctLedger(deps, server, attempts, status);
   if (usableCapacity(server) > status.held.length) deps.signals.send('slotFreed', undefined);
   return { server };
@@ -56,7 +61,7 @@ async function storeStatus(
 ): Promise<ServerRow | null> {
   const [row] = await tx.query<ServerRow>(
     `UPDATE agent_servers SET boot_id = $2, driver = $3, status = $4, seen_at = now() WHERE id = $1
-     RETURNING id, url, pool, capacity, boot_id, driver, pinned_to, status, seen_at, 0::bigint AS silent_ms`,
+     RETURNING ${serverColumns}`,
     [serverId, status.bootId, status.driver, JSON.stringify(status)],
   );
   return row ?? null;
@@ -66,15 +71,19 @@ async function storeStatus(
 async function recentAttempts(tx: Transaction, serverId: string): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(
     `SELECT session_id, attempts.attempt, boot_id, attempts.created_at < now() - interval '1 second' AS settled,
-       true AS live, sessions.state = 'starting' AS starting
+       true AS live, sessions.state = 'starting' AS starting, attempts.created_at
      FROM attempts JOIN sessions ON sessions.id = attempts.session_id
      WHERE attempts.server_id = $1 AND attempts.state = 'live'
      UNION ALL
-     SELECT session_id, attempt, boot_id, true, false, false
+     SELECT session_id, attempt, boot_id, true, false, false, created_at
      FROM attempts WHERE server_id = $1 AND state <> 'live'
        AND created_at > now() - $2 * interval '1 millisecond'`,
     [serverId, 2 * reservationMs],
   );
+}
+
+function isAfter(row: AttemptRow, server: ServerRow): boolean {
+  return server.last_failure_at === null || row.created_at > server.last_failure_at;
 }
 
 async function loseDestroyed(

@@ -2,9 +2,11 @@ import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts'
 import { offerTokens } from '@lemniscate/shared/queue/placement-class.ts';
 import type { ServerTruth } from '../ports/reservations.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { failuresAllowed, serverFault } from './server-fault.ts';
+import type { ServerCondition } from './server-fault.ts';
 
 /** An agent server as the record knows it. */
-export interface ServerRow extends Record<string, unknown> {
+export interface ServerRow extends ServerCondition, Record<string, unknown> {
   readonly id: string;
   readonly url: string;
   readonly pool: string;
@@ -14,33 +16,37 @@ export interface ServerRow extends Record<string, unknown> {
   readonly pinned_to: string | null;
   readonly status: ServerStatus | null;
   readonly seen_at: string | null;
-  /** Milliseconds since it was last heard of, by the record's clock. */
-  readonly silent_ms: number | null;
+  readonly drain_deadline: string | null;
+  readonly last_failure_at: string | null;
+  /** Slots that a newcomer may use; null: all of them. */
+  readonly clamp: number | null;
 }
 
-const columns = `id, url, pool, capacity, boot_id, driver, pinned_to, status, seen_at,
-  (extract(epoch FROM now() - seen_at) * 1000)::bigint AS silent_ms`;
+/** Every column of a server row, for statements that return one. */
+export const serverColumns = `id, url, pool, capacity, boot_id, driver, pinned_to, status, seen_at,
+  (extract(epoch FROM now() - seen_at) * 1000)::bigint AS silent_ms,
+  drained_at IS NOT NULL AS drained, drain_deadline, listed, start_failures, last_failure, last_failure_at,
+  coalesce(excluded_until > now(), false) AS excluded, answer_ms, clock_ahead_ms, clamp`;
 
 /** All servers that ever answered, by id. */
 export async function listServers(tx: Transaction): Promise<ServerRow[]> {
-  return tx.query<ServerRow>(`SELECT ${columns} FROM agent_servers ORDER BY id LIMIT 10000`);
+  return tx.query<ServerRow>(`SELECT ${serverColumns} FROM agent_servers ORDER BY id LIMIT 10000`);
 }
 
 /** One server, or null. */
 export async function findServer(tx: Transaction, serverId: string): Promise<ServerRow | null> {
-  const [row] = await tx.query<ServerRow>(`SELECT ${columns} FROM agent_servers WHERE id = $1`, [serverId]);
+  const [row] = await tx.query<ServerRow>(`SELECT ${serverColumns} FROM agent_servers WHERE id = $1`, [
+    serverId,
+  ]);
   return row ?? null;
 }
 
-/** A server that has not been heard of for this long gets no new sessions: three missed heartbeats. */
-export const silentAfterMs = 7_000;
-
-/** Slots that may be filled now; 0 while it drains, is unhealthy or silent. */
-export function usableCapacity(row: Pick<ServerRow, 'capacity' | 'status' | 'silent_ms'>): number {
-  const { status } = row;
-  if (status === null || row.silent_ms === null || row.silent_ms > silentAfterMs) return 0;
-  if (status.draining || status.unhealthy !== undefined) return 0;
-  return Math.min(row.capacity, status.capacity);
+/** Slots that may be filled now; 0 while something keeps the server out of the rotation. */
+export function usableCapacity(row: ServerRow): number {
+  if (row.status === null || serverFault(row) !== null) return 0;
+  // One that failed again and again proves itself with a single session first.
+  const trial = row.start_failures >= failuresAllowed ? 1 : Infinity;
+  return Math.min(row.capacity, row.status.capacity, row.clamp ?? Infinity, trial);
 }
 
 /** What the ledger knows of a server beside the sessions on it. */

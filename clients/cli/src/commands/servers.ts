@@ -1,0 +1,99 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { serverListSchema } from '@lemniscate/shared/api/server.ts';
+import type { ServerView } from '@lemniscate/shared/api/server.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { makeVisible } from '@lemniscate/shared/text/visible.ts';
+import type { Command } from 'commander';
+import type { ApiClient } from '../api-client.ts';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+
+interface DrainOptions {
+  readonly deadline?: string;
+  readonly wait?: boolean;
+}
+
+/** `servers`: the agent servers, why one gets no sessions, and how one is emptied. */
+export function registerServers(program: Command, io: CommandIo): void {
+  const servers = program
+    .command('servers')
+    .description('Lists the agent servers and why one gets no sessions.')
+    .option('--json', 'as JSON')
+    .action((options: { json?: boolean }) => list(options.json === true, io));
+  servers
+    .command('drain')
+    .description('Gives a server no more sessions; what runs there finishes, or is moved at the deadline.')
+    .argument('<name>')
+    .option('--deadline <seconds>', 'when what still runs there is moved to other servers')
+    .option('--wait', 'until it holds nothing any more')
+    .action((name: string, options: DrainOptions) => drain(name, options, io));
+  servers
+    .command('undrain')
+    .description('Gives a drained server sessions again.')
+    .argument('<name>')
+    .action((name: string) => change(name, 'drain', 'DELETE', 'is in use again', io));
+  servers
+    .command('approve')
+    .description('Lets a newcomer use all its slots; gives one that failed another chance at once.')
+    .argument('<name>')
+    .action((name: string) => change(name, 'approval', 'PUT', 'is approved', io));
+}
+
+async function list(json: boolean, io: CommandIo): Promise<void> {
+  const servers = await readServers(await connectFleet(io));
+  if (json) return printJson(io, servers);
+  for (const each of servers) {
+    const slots = `${each.held}/${each.capacity}`;
+    const state = each.outBecause === null ? clampOf(each) : makeVisible(`out: ${each.outBecause}`);
+    io.stdout.write(
+      `${makeVisible(each.id).padEnd(24)} ${each.pool.padEnd(12)} ${slots.padStart(9)} slots ${String(each.warm).padStart(3)} warm  ${state}\n`,
+    );
+  }
+  if (servers.length === 0) io.stdout.write('There are none. Name them in AGENT_SERVERS.\n');
+}
+
+function clampOf(server: ServerView): string {
+  return server.clamp === null ? 'in use' : `in use, ${server.clamp} slots until it is proved or approved`;
+}
+
+async function readServers(client: ApiClient): Promise<ServerView[]> {
+  return (await client.json('/v1/servers', serverListSchema)).servers;
+}
+
+async function change(
+  name: string,
+  what: 'drain' | 'approval',
+  method: 'PUT' | 'DELETE',
+  said: string,
+  io: CommandIo,
+): Promise<void> {
+  const client = await connectFleet(io);
+  await client.open(`/v1/servers/${encodeURIComponent(name)}/${what}`, { method });
+  io.stdout.write(`${makeVisible(name)} ${said}.\n`);
+}
+
+async function drain(name: string, options: DrainOptions, io: CommandIo): Promise<void> {
+  const seconds = options.deadline === undefined ? undefined : Number(options.deadline);
+  if (seconds !== undefined && !(Number.isSafeInteger(seconds) && seconds >= 0))
+    throw new CodedError(
+      'request_invalid',
+      `--deadline must be whole seconds; "${options.deadline}" is none.`,
+    );
+  const client = await connectFleet(io);
+  await client.open(`/v1/servers/${encodeURIComponent(name)}/drain`, {
+    method: 'PUT',
+    body: seconds === undefined ? {} : { deadlineSeconds: seconds },
+  });
+  if (options.wait !== true) {
+    io.stdout.write(`${makeVisible(name)} gets no more sessions.\n`);
+    return;
+  }
+  for (let shown = -1; ; await delay(500)) {
+    const server = (await readServers(client)).find(({ id }) => id === name);
+    const held = server?.held ?? 0;
+    if (held === 0) break;
+    if (held !== shown) io.stderr.write(`${makeVisible(name)} still holds ${held}.\n`);
+    shown = held;
+  }
+  io.stdout.write(`${makeVisible(name)} is empty.\n`);
+}

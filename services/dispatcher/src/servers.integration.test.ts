@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import type { ServerView } from '@lemniscate/shared/api/server.ts';
+import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
+import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
+import { within } from './testing/within.ts';
+
+const fleets: TestFleet[] = [];
+after(async () => {
+  for (const fleet of fleets) await fleet.remove();
+});
+
+async function start(names: readonly string[], extra: Record<string, string> = {}) {
+  const fleet = await createTestFleet({ servers: names.map((name) => ({ name, capacity: 20 })) });
+  fleets.push(fleet);
+  const dispatcher = await fleet.startDispatcher(extra);
+  return { fleet, dispatcher };
+}
+
+async function seen(dispatcher: TestDispatcher, id: string): Promise<ServerView | undefined> {
+  const { body } = await dispatcher.call<{ servers: ServerView[] }>('GET', '/v1/servers');
+  return body.servers.find((server) => server.id === id);
+}
+
+const usable = (dispatcher: TestDispatcher, id: string, ms = 15_000): Promise<void> =>
+  within(ms, `${id} can be used`, async () => ((await seen(dispatcher, id))?.usable ?? 0) > 0);
+
+async function open(dispatcher: TestDispatcher, more: object = {}): Promise<string> {
+  const { body, status } = await dispatcher.call<SessionView>('POST', '/v1/sessions', {
+    ...ordinaryRequest,
+    ...more,
+  });
+  assert.equal(status, 202, JSON.stringify(body));
+  return body.id;
+}
+
+describe('agent servers', () => {
+  test('a drained server gets nothing new; at the deadline what runs there is moved, and that is no loss', async () => {
+    const { fleet, dispatcher } = await start(['a', 'b'], { LEMNISCATE_MAX_LOSSES: '0' });
+    await usable(dispatcher, 'a');
+    await usable(dispatcher, 'b');
+    const [first, second] = fleet.servers;
+    assert.ok(first && second);
+    const ids = await Promise.all(Array.from({ length: 6 }, () => open(dispatcher)));
+    await within(10_000, 'three on each', () => first.held.size === 3 && second.held.size === 3);
+    const moved = [...first.held.keys()];
+    await dispatcher.call('PUT', '/v1/servers/a/drain', {});
+    const late = await open(dispatcher);
+    await within(10_000, 'a new one goes to the other', () => second.held.has(late));
+    assert.equal(first.held.size, 3);
+    assert.match((await seen(dispatcher, 'a'))?.outBecause ?? '', /drained/);
+    await dispatcher.call('PUT', '/v1/servers/a/drain', { deadlineSeconds: 0 });
+    await within(15_000, 'all are on the other', () => ids.every((id) => second.held.has(id)));
+    await within(10_000, 'the first is empty', () => first.held.size === 0);
+    for (const id of moved) assert.equal((await fleet.session(id)).attempt, 2);
+    const losses = await fleet.sql<{ losses: number }>('SELECT max(losses) AS losses FROM sessions');
+    assert.equal(losses[0]?.losses, 0);
+    await dispatcher.call('DELETE', '/v1/servers/a/drain');
+    await usable(dispatcher, 'a');
+  });
+
+  test('a server on which nothing starts leaves the rotation, and comes back by proving itself with one session', async () => {
+    const { fleet, dispatcher } = await start(['bad']);
+    await usable(dispatcher, 'bad');
+    const [bad] = fleet.servers;
+    assert.ok(bad);
+    bad.behaviour = 'fail';
+    const id = await open(dispatcher);
+    await fleet.until(id, 'failed', 30_000);
+    await within(10_000, 'it is out', async () => (await seen(dispatcher, 'bad'))?.usable === 0);
+    assert.match(
+      (await seen(dispatcher, 'bad'))?.outBecause ?? '',
+      /3 sessions in a row did not start.*simulated fault/,
+    );
+    bad.behaviour = 'take';
+    await fleet.sql(`UPDATE agent_servers SET excluded_until = now() WHERE id = 'bad'`);
+    await within(10_000, 'it may try one', async () => (await seen(dispatcher, 'bad'))?.usable === 1);
+    const trial = await open(dispatcher);
+    const waiting = await open(dispatcher);
+    await within(15_000, 'one is placed', () => bad.held.size === 1);
+    const [placed] = bad.held.keys();
+    assert.ok(placed === trial || placed === waiting);
+    // It reports that the session runs.
+    const answer = await bad.post(`/internal/sessions/${placed}/attempts/1/events`, {
+      firstSeq: 1,
+      events: [
+        {
+          at: new Date().toISOString(),
+          event: { type: 'running', driver: 'simulated', warm: true, timingsMs: {} },
+        },
+      ],
+    });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    await within(
+      15_000,
+      'all of it is in use again',
+      async () => (await seen(dispatcher, 'bad'))?.usable === 20,
+    );
+    await within(15_000, 'the other is placed', () => bad.held.size === 2);
+  });
+
+  for (const [what, says, reason] of [
+    [
+      'whose clock is off',
+      { now: new Date(Date.now() + 3_600_000).toISOString() },
+      /clock is 3[56]\d\d s ahead/,
+    ],
+    ['whose disk is full', { disk: { freeBytes: 1e6, totalBytes: 1e11 } }, /disk is full/],
+    ['that cannot boot sandboxes', { unhealthy: 'no sandbox starts' }, /no sandbox starts/],
+  ] as const)
+    test(`a server ${what} gets no sessions, says why, and comes back by itself`, async () => {
+      const { fleet, dispatcher } = await start(['ill', 'well']);
+      await usable(dispatcher, 'ill');
+      await usable(dispatcher, 'well');
+      const [ill, well] = fleet.servers;
+      assert.ok(ill && well);
+      ill.says = says;
+      await within(10_000, 'it is out', async () =>
+        reason.test((await seen(dispatcher, 'ill'))?.outBecause ?? ''),
+      );
+      const ids = await Promise.all(Array.from({ length: 5 }, () => open(dispatcher)));
+      await within(10_000, 'all are on the other', () => ids.every((id) => well.held.has(id)));
+      ill.says = {};
+      await usable(dispatcher, 'ill');
+      const back = await open(dispatcher);
+      await within(10_000, 'it is used again', () => ill.held.has(back));
+    });
+
+  test('sessions go where their needs are met, and wait while nobody meets them', async () => {
+    const { fleet, dispatcher } = await start(['plain', 'special']);
+    const [plain, special] = fleet.servers;
+    assert.ok(plain && special);
+    await usable(dispatcher, 'plain');
+    await usable(dispatcher, 'special');
+    const id = await open(dispatcher, { requires: { architecture: 'arm64', labels: ['gpu'] } });
+    const ordinary = await open(dispatcher);
+    await within(
+      10_000,
+      'an ordinary one is placed',
+      () => plain.held.has(ordinary) || special.held.has(ordinary),
+    );
+    assert.equal((await fleet.session(id)).state, 'pending');
+    special.says = { architecture: 'arm64', labels: ['gpu', 'eu'] };
+    await within(15_000, 'it is placed', () => special.held.has(id));
+  });
+
+  test('the list of servers is read again without a restart, and a broken one changes nothing', async (context) => {
+    const folder = await mkdtemp(join(tmpdir(), 'lemniscate-list-'));
+    context.after(() => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, 'servers');
+    await writeFile(file, '# none yet\n');
+    const fleet = await createTestFleet({ servers: ['a', 'b'].map((name) => ({ name, capacity: 20 })) });
+    fleets.push(fleet);
+    const dispatcher = await fleet.startDispatcher({ AGENT_SERVERS: '', AGENT_SERVERS_FILE: file });
+    const [a, b] = fleet.servers;
+    assert.ok(a && b);
+    assert.equal(await seen(dispatcher, 'a'), undefined);
+    await writeFile(file, `${a.url};capacity=2\n${b.url}\n`);
+    await usable(dispatcher, 'a');
+    await usable(dispatcher, 'b');
+    assert.equal((await seen(dispatcher, 'a'))?.usable, 2);
+    await writeFile(file, 'not an address\n');
+    const id = await open(dispatcher);
+    await within(10_000, 'it is placed all the same', () => a.held.has(id) || b.held.has(id));
+    await writeFile(file, `${b.url}\n`);
+    await within(15_000, 'the first is out', async () =>
+      /list/.test((await seen(dispatcher, 'a'))?.outBecause ?? ''),
+    );
+    const ids = await Promise.all(Array.from({ length: 4 }, () => open(dispatcher)));
+    await within(10_000, 'all are on the second', () => ids.every((each) => b.held.has(each)));
+  });
+});
