@@ -12,6 +12,8 @@ import { createReportedCalls } from '../cli/reported-calls.ts';
 import type { CallVerdict, ReportedCalls } from '../cli/reported-calls.ts';
 import { createQuietWatch } from '../cli/quiet-watch.ts';
 import { readMemory, fileExists } from '../cli/inside-files.ts';
+import { withRestarts } from '../cli/restart.ts';
+import type { DiedEnd } from '../cli/restart.ts';
 import type { Runtime, RuntimeContext, RuntimeEnd } from '../runtime.ts';
 import { claudeCommand, hostedServer, transcriptFile } from './command-line.ts';
 import { outputSchema } from './output.ts';
@@ -27,23 +29,42 @@ export const claudeCodeRuntime: Runtime = {
     const port = await openModelPort(context, hosted?.handle);
     const calls = createReportedCalls(context);
     const turns = createClaudeTurns(context, hosted === null ? calls : null);
-    const resume = await fileExists(context, transcriptFile(context.order.sessionId));
     const memory = await readMemory(context, ['CLAUDE.md', 'AGENTS.md']);
-    const cli = startCli(context, claudeCommand(context.order, resume, memory));
-    const talk: Talk = { context, port, calls, hosted, turns, cli, messages: 0 };
-    try {
-      cli.send({ type: 'control_request', request_id: 'begin', request: { subtype: 'initialize' } });
-      say(talk, resume ? goOn : context.order.instruction);
-      return await Promise.race([converse(talk), calls.ended, ...(hosted === null ? [] : [hosted.ended])]);
-    } finally {
-      turns.flush();
-      cli.kill();
-      const why = context.signal.aborted ? 'The session was interrupted.' : 'The session has ended.';
+    const shared = { context, port, calls, hosted, turns };
+    const cancelAll = (why: string): void => {
       calls.cancelAll(why);
       hosted?.cancelAll(why);
+    };
+    try {
+      const working = withRestarts(context, (count) => runProgram({ ...shared, memory, count }, cancelAll));
+      return await Promise.race([working, calls.ended, ...(hosted === null ? [] : [hosted.ended])]);
+    } finally {
+      turns.flush();
+      cancelAll(context.signal.aborted ? 'The session was interrupted.' : 'The session has ended.');
     }
   },
 };
+
+type Start = Omit<Talk, 'cli' | 'messages'> & { readonly memory: string; readonly count: number };
+
+/** One process from its start to its end. */
+async function runProgram(
+  { memory, count, ...shared }: Start,
+  cancelAll: (why: string) => void,
+): Promise<RuntimeEnd | DiedEnd> {
+  const { context } = shared;
+  const resume = await fileExists(context, transcriptFile(context.order.sessionId));
+  const cli = startCli(context, claudeCommand(context.order, resume, memory));
+  const talk: Talk = { ...shared, cli, messages: 0 };
+  try {
+    cli.send({ type: 'control_request', request_id: 'begin', request: { subtype: 'initialize' } });
+    say(talk, resume ? (count === 0 ? goOn : startedAgain) : context.order.instruction);
+    return await converse(talk);
+  } finally {
+    cli.kill();
+    cancelAll('The program that made it has ended.');
+  }
+}
 
 interface Talk {
   readonly context: RuntimeContext;
@@ -59,6 +80,9 @@ interface Talk {
 const goOn =
   'You were interrupted and work in a fresh sandbox now; the working copy is as you left it. Go on with the task.';
 
+const startedAgain =
+  'You were interrupted in the middle of your work. Look at where you are and go on with the task.';
+
 function say({ cli, port }: Talk, text: string): void {
   port.forgive();
   cli.send({
@@ -69,7 +93,7 @@ function say({ cli, port }: Talk, text: string): void {
 }
 
 /** Listens until it has answered, and again for every further message where the session stays for some. */
-async function converse(talk: Talk): Promise<RuntimeEnd> {
+async function converse(talk: Talk): Promise<RuntimeEnd | DiedEnd> {
   const { context, cli } = talk;
   const watch = createQuietWatch(
     context,
@@ -187,7 +211,7 @@ function endOf({ port }: Talk, result: OutputOf<'result'>): RuntimeEnd {
 }
 
 /** It left without a last word: killed, crashed, or a version that ends otherwise. */
-async function endWithoutResult({ cli, port }: Talk): Promise<RuntimeEnd> {
+async function endWithoutResult({ cli, port }: Talk): Promise<RuntimeEnd | DiedEnd> {
   const { exitCode, signal, cause } = await cli.end;
   if (cause === 'sandbox_lost')
     throw new CodedError('sandbox_lost', 'The sandbox ended while Claude Code ran in it.');
@@ -201,5 +225,6 @@ async function endWithoutResult({ cli, port }: Talk): Promise<RuntimeEnd> {
   return {
     reason: 'runtime_failed',
     message: `Claude Code ended without a result (${how}).${missing} ${cli.lastWords()}`.trim(),
+    again: exitCode !== 127,
   };
 }

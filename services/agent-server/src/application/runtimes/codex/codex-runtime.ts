@@ -5,13 +5,15 @@ import { startCli } from '../cli/cli-process.ts';
 import type { CliProcess } from '../cli/cli-process.ts';
 import { createHostedTools } from '../cli/hosted-tools.ts';
 import type { HostedTools } from '../cli/hosted-tools.ts';
-import { newestFile } from '../cli/inside-files.ts';
+import { newestFile, readMemory } from '../cli/inside-files.ts';
 import { openModelPort } from '../cli/model-port.ts';
 import type { ModelPort } from '../cli/model-port.ts';
 import { createQuietWatch } from '../cli/quiet-watch.ts';
 import { endOfRefusal } from '../cli/refused-exchange.ts';
 import { createReportedCalls } from '../cli/reported-calls.ts';
 import type { ReportedCalls } from '../cli/reported-calls.ts';
+import { withRestarts } from '../cli/restart.ts';
+import type { DiedEnd } from '../cli/restart.ts';
 import type { Runtime, RuntimeContext, RuntimeEnd } from '../runtime.ts';
 import { codexCommand, sessionsFolder, threadRequest } from './command-line.ts';
 import { createCodexItems } from './items.ts';
@@ -27,42 +29,52 @@ export const codexRuntime: Runtime = {
     const port = await openModelPort(context, hosted?.handle);
     const calls = createReportedCalls(context);
     const items = createCodexItems(context, hosted === null ? calls : null);
-    const file = await newestFile(context, sessionsFolder, 'rollout-*.jsonl');
-    const earlier = /-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/.exec(file ?? '')?.[1] ?? null;
-    const cli = startCli(context, codexCommand(context.order));
-    const first = earlier === null ? context.order.instruction : goOn;
-    const talk: Talk = {
-      context,
-      port,
-      calls,
-      hosted,
-      items,
-      cli,
-      earlier,
-      first,
-      thread: null,
-      used: null,
-      messages: 0,
-    };
-    try {
-      cli.send({
-        id: 'begin',
-        method: 'initialize',
-        params: { clientInfo: { name: 'lemniscate', title: null, version: '1' }, capabilities: null },
-      });
-      return await Promise.race([converse(talk), calls.ended, ...(hosted === null ? [] : [hosted.ended])]);
-    } finally {
-      items.flush();
-      cli.kill();
-      const why = context.signal.aborted ? 'The session was interrupted.' : 'The session has ended.';
+    const memory = await readMemory(context, ['AGENTS.md', 'CLAUDE.md']);
+    const shared = { context, port, calls, hosted, items, memory };
+    const cancelAll = (why: string): void => {
       calls.cancelAll(why);
       hosted?.cancelAll(why);
+    };
+    try {
+      const working = withRestarts(context, (count) => runProgram(shared, count, cancelAll));
+      return await Promise.race([working, calls.ended, ...(hosted === null ? [] : [hosted.ended])]);
+    } finally {
+      items.flush();
+      cancelAll(context.signal.aborted ? 'The session was interrupted.' : 'The session has ended.');
     }
   },
 };
 
+/** One process from its start to its end. */
+async function runProgram(
+  shared: Pick<Talk, 'context' | 'port' | 'calls' | 'hosted' | 'items' | 'memory'>,
+  count: number,
+  cancelAll: (why: string) => void,
+): Promise<RuntimeEnd | DiedEnd> {
+  const { context } = shared;
+  const file = await newestFile(context, sessionsFolder, 'rollout-*.jsonl');
+  const earlier = /-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/.exec(file ?? '')?.[1] ?? null;
+  const cli = startCli(context, codexCommand(context.order));
+  const first = earlier === null ? context.order.instruction : count === 0 ? goOn : startedAgain;
+  const talk: Talk = { ...shared, cli, earlier, first, thread: null, used: null, messages: 0 };
+  try {
+    cli.send({
+      id: 'begin',
+      method: 'initialize',
+      params: { clientInfo: { name: 'lemniscate', title: null, version: '1' }, capabilities: null },
+    });
+    return await converse(talk);
+  } finally {
+    cli.kill();
+    cancelAll('The program that made it has ended.');
+  }
+}
+
 const goOn =
   'You were interrupted and work in a fresh sandbox now; the working copy is as you left it. Go on with the task.';
+
+const startedAgain =
+  'You were interrupted in the middle of your work. Look at where you are and go on with the task.';
 
 interface Talk {
   readonly context: RuntimeContext;
@@ -73,6 +85,8 @@ interface Talk {
   readonly cli: CliProcess;
   /** The thread of an earlier attempt. */
   readonly earlier: string | null;
+  /** The repository's own instructions. */
+  readonly memory: string;
   readonly first: string;
   thread: string | null;
   /** Its count when this attempt began, and its last; it counts for the whole thread. */
@@ -91,7 +105,7 @@ function say(talk: Talk, text: string): void {
 }
 
 /** Listens until it has answered, and again for every further message where the session stays for some. */
-async function converse(talk: Talk): Promise<RuntimeEnd> {
+async function converse(talk: Talk): Promise<RuntimeEnd | DiedEnd> {
   const { context, cli } = talk;
   const watch = createQuietWatch(
     context,
@@ -165,7 +179,7 @@ function answered(
     throw new CodedError('runtime_failed', `Codex refused to begin: ${message.error.message.slice(0, 500)}`);
   if (message.id === 'begin') {
     talk.cli.send({ method: 'initialized' });
-    talk.cli.send(threadRequest(talk.context.order, talk.earlier));
+    talk.cli.send(threadRequest(talk.context.order, talk.memory, talk.earlier));
   }
   if (message.id === 'thread') {
     talk.thread = message.result.thread?.id ?? null;
@@ -239,7 +253,7 @@ function endOfTurn(
 }
 
 /** It left without a last word: killed, crashed, or a version that ends otherwise. */
-async function endWithoutResult({ cli, port }: Talk): Promise<RuntimeEnd> {
+async function endWithoutResult({ cli, port }: Talk): Promise<RuntimeEnd | DiedEnd> {
   const { exitCode, signal, cause } = await cli.end;
   if (cause === 'sandbox_lost')
     throw new CodedError('sandbox_lost', 'The sandbox ended while Codex ran in it.');
@@ -249,5 +263,6 @@ async function endWithoutResult({ cli, port }: Talk): Promise<RuntimeEnd> {
   return {
     reason: 'runtime_failed',
     message: `Codex ended without a result (${how}). ${cli.lastWords()}`.trim(),
+    again: exitCode !== 127,
   };
 }

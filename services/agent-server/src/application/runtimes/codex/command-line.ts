@@ -50,7 +50,8 @@ export function codexCommand(order: SessionOrder): CliStart {
     web_search: '"disabled"',
     'analytics.enabled': 'false',
     'agents.enabled': 'false',
-    'projects."/workspace".trust_level': '"untrusted"',
+    // As a whole: with the path in a dotted name Codex reads no such project, and trusts it.
+    projects: '{"/workspace"={trust_level="untrusted"}}',
     ...Object.fromEntries(off.map((name) => [`features.${name}`, 'false'])),
     ...(hosted
       ? {
@@ -76,13 +77,14 @@ export function codexCommand(order: SessionOrder): CliStart {
 }
 
 /** The thread of a session: a new one, or the one that an earlier attempt has left. */
-export function threadRequest(order: SessionOrder, earlier: string | null): JsonObject {
+export function threadRequest(order: SessionOrder, memory: string, earlier: string | null): JsonObject {
   const params = {
     model: order.model,
     cwd: '/workspace',
     approvalPolicy: 'untrusted',
     sandbox: 'danger-full-access',
-    developerInstructions: order.systemPrompt,
+    // Of a repository that it does not trust it reads no instructions either, so we read them.
+    developerInstructions: [order.systemPrompt, memory].filter((part) => part !== '').join('\n\n'),
   };
   return earlier === null
     ? { id: 'thread', method: 'thread/start', params }
