@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { diffSummarySchema } from '../repository/diff.ts';
 import { endReasons } from '../session/end.ts';
 import { sha256Schema } from './identity.ts';
+import { carriedPatchSchema } from './session-result.ts';
 
 /** Why a checkpoint is taken: the session is put away, or it goes on and may be lost. */
 export const checkpointCauses = ['pause', 'interval'] as const;
@@ -25,6 +27,9 @@ export const takeCheckpointSchema = z.object({
   /** sha256 of the workspace's part of the tar, which is the same for the same tree. */
   workspaceDigest: sha256Schema,
   homeDigest: sha256Schema,
+  /** What the session has changed so far: offered if it is lost for good. Absent when it could not be made. */
+  diff: diffSummarySchema.optional(),
+  patch: carriedPatchSchema.optional(),
 });
 export type TakeCheckpoint = z.infer<typeof takeCheckpointSchema>;
 
@@ -51,7 +56,7 @@ export type ResumeOrder = z.infer<typeof resumeOrderSchema>;
 
 /**
  * `POST /internal/sessions/:id/attempts/:attempt/give-back`: this server could not go on from the checkpoint. The
- * session is tried elsewhere; when that has happened too often it ends for the reason.
+ * session is tried elsewhere; when that has happened too often it ends as lost, with the message.
  */
 export const giveBackSchema = z.object({ reason: z.enum(endReasons), message: z.string().max(16_384) });
 export type GiveBack = z.infer<typeof giveBackSchema>;

@@ -6,6 +6,18 @@ import { sha256Schema } from './identity.ts';
 /** Patches up to this many bytes travel inline and stay in Postgres; larger ones go through an upload. */
 export const inlinePatchBytes = 256 * 1024;
 
+/** A patch on its way: in base64 when it is small, else the upload that holds it. */
+export const carriedPatchSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('inline'),
+    base64: z.string().max(Math.ceil(inlinePatchBytes / 3) * 4 + 4),
+  }),
+  z.object({
+    kind: z.literal('upload'),
+    uploadId: z.string().regex(/^[\w-]{1,64}$/, 'must be an upload id'),
+  }),
+]);
+
 /**
  * `POST /internal/sessions/:id/attempts/:attempt/result`: the attempt's last word, sent after every event was
  * acknowledged. Idempotent by attempt. A repeat with another result is refused (`conflict`).
@@ -16,18 +28,7 @@ export const sessionResultSchema = z.object({
   message: z.string().max(16_384),
   diff: diffSummarySchema.nullable(),
   /** The patch in base64 when it is small, else the upload that holds it. */
-  patch: z
-    .discriminatedUnion('kind', [
-      z.object({
-        kind: z.literal('inline'),
-        base64: z.string().max(Math.ceil(inlinePatchBytes / 3) * 4 + 4),
-      }),
-      z.object({
-        kind: z.literal('upload'),
-        uploadId: z.string().regex(/^[\w-]{1,64}$/, 'must be an upload id'),
-      }),
-    ])
-    .nullable(),
+  patch: carriedPatchSchema.nullable(),
   timingsMs: z.record(z.string(), z.number()),
 });
 export type SessionResult = z.infer<typeof sessionResultSchema>;

@@ -44,7 +44,11 @@ done
 `;
 
 before(async () => {
-  site = await startTestFleet({ LEMNISCATE_PAUSE_AFTER_SECONDS: '2' });
+  site = await startTestFleet({
+    LEMNISCATE_PAUSE_AFTER_SECONDS: '2',
+    LEMNISCATE_CHECKPOINT_SECONDS: '1',
+    LEMNISCATE_MAX_LOSSES: '1',
+  });
   folder = makeRepository(site.scratch, 'plain', { 'main.py': 'print("hello")\n', plant, show });
   // Not committed, and travels along all the same.
   for (const program of ['plant', 'show']) chmodSync(join(folder, program), 0o755);
@@ -216,4 +220,52 @@ test('a session that waits for a slot or is over is paused as a person expects',
     (error: unknown) => error,
   );
   assert.match(String(refused), /has ended/);
+});
+
+async function killServerOf({ view }: Watched): Promise<void> {
+  const { server } = await view();
+  const pid = site.fleet.services.find(({ name }) => name === server)?.pid();
+  assert.ok(pid !== undefined, `${server} runs`);
+  process.kill(pid, 'SIGKILL');
+}
+
+const isRunning = (title: string) => (event: SessionEvent) =>
+  event.type === 'tool_call' && event.state === 'generated' && event.title === title;
+const isCheckpoint = (event: SessionEvent) => event.type === 'checkpoint' && event.cause === 'interval';
+
+test('a lost server costs what was done since the last checkpoint; lost too often, the checkpoint’s diff is offered', async () => {
+  const session = await watched({ followUps: true, instruction: 'run `./plant tree`' });
+  await session.seen('the first answer', isAwaited);
+  // Long enough that the next boundary is due for a checkpoint.
+  await say(session, 'run `sleep 1.5`');
+  await session.seen('a checkpoint', isCheckpoint);
+  const numbers = () =>
+    session.events.flatMap(({ event }) => (event.type === 'checkpoint' ? [event.number] : []));
+  await post(`/v1/sessions/${session.id}/messages`, z.unknown(), { text: 'run `sleep 6`' });
+  await session.seen('the command', isRunning('sleep 6'));
+  const last = numbers().at(-1);
+  await killServerOf(session);
+  await session.seen('the loss', (event) => event.type === 'state' && /was lost/.test(event.message ?? ''));
+  const told = session.events.flatMap(({ event }) => (event.type === 'state' ? [event.message ?? ''] : []));
+  assert.match(told.join('\n'), new RegExp(`It goes on from checkpoint ${last}\\.`));
+  // The message that was being worked on is worked on again, and nothing before it.
+  await session.seen('the same command', isRunning('sleep 6'), 2);
+  const plants = session.events.filter(({ event }) => isRunning('./plant tree')(event));
+  assert.equal(plants.length, 1, 'what the checkpoint holds is not done again');
+  await session.seen('an answer after the loss', isAwaited, 3);
+  const from = session.events.length;
+  await say(session, 'run `./show`');
+  assert.match(outputOf(session, from), /dangling/);
+  await post(`/v1/sessions/${session.id}/messages`, z.unknown(), { text: 'run `sleep 7`' });
+  await session.seen('the last command', isRunning('sleep 7'));
+  await killServerOf(session);
+  const ended = await session.ended();
+  assert.deepEqual([ended.state, ended.reason], ['failed', 'server_lost'], ended.message ?? '');
+  assert.ok(
+    ended.diff?.files.some(({ path }) => path === 'tree/d/a'),
+    JSON.stringify(ended.diff),
+  );
+  assert.equal(ended.diff?.state, 'offered');
+  assert.ok(positionsAreDense(session.events));
+  assert.equal((await verifySessionChain(site.client, session.id)).fault, null);
 });

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { giveBackAttempt } from '../application/checkpoints/give-back-attempt.ts';
 import { takeCheckpoint } from '../application/checkpoints/take-checkpoint.ts';
 import type { TakeCheckpointDeps } from '../application/checkpoints/take-checkpoint.ts';
+import { resultBodyLimit } from '../application/results/accept-result.ts';
 import type { LoseAttemptDeps } from '../application/recovery/lose-attempt.ts';
 import type { App } from './app.ts';
 import { attemptParams, claimOf } from './attempt-params.ts';
@@ -18,6 +19,8 @@ export function registerCheckpointRoutes(app: App, deps: CheckpointRouteDeps): v
   app.post(
     '/internal/sessions/:id/attempts/:attempt/checkpoints',
     {
+      // A list of changed files and a small patch, as in a result.
+      bodyLimit: resultBodyLimit,
       schema: {
         params: attemptParams,
         body: takeCheckpointSchema,

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { chmod, chown, mkdir } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -47,6 +47,8 @@ export async function makeDiff(
   },
 ): Promise<WorkingCopyDiff> {
   const ownDir = join(input.spool, 'git');
+  // A checkpoint may have made an earlier one.
+  await rm(ownDir, { recursive: true, force: true });
   await mkdir(ownDir, { recursive: true });
   await chmod(input.spool, 0o755);
   if (process.getuid?.() === 0) await chown(ownDir, input.user.uid, input.user.gid);

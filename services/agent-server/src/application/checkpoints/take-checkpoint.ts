@@ -14,6 +14,7 @@ import type { Sandbox } from '../ports/sandbox-driver.ts';
 import type { Snapshots } from '../ports/snapshots.ts';
 import type { WorkingCopy } from '../ports/working-copies.ts';
 import { uploadFile } from '../upload-file.ts';
+import { diffSoFar } from './diff-so-far.ts';
 import { anythingRuns } from './anything-runs.ts';
 
 export interface TakeCheckpointDeps {
@@ -58,6 +59,7 @@ export async function takeCheckpoint(
   files.defer(archive.discard);
   const transcript = await deps.snapshots.spool(Buffer.from(JSON.stringify(saved)));
   files.defer(transcript.discard);
+  const diff = await diffSoFar(deps, signal);
   const packedMs = deps.clock.monotonicMs() - began;
   const answer = await persistently(deps, signal, async () => {
     // Everything that happened up to here is on record before the checkpoint that stands on it.
@@ -76,6 +78,7 @@ export async function takeCheckpoint(
         transcript: storedTranscript,
         workspaceDigest: archive.workspaceDigest,
         homeDigest: archive.homeDigest,
+        ...diff,
       },
       signal,
     );

@@ -1,5 +1,4 @@
 import type { GiveBack } from '@lemniscate/shared/protocol/checkpoint.ts';
-import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import { harmless } from '../events/harmless.ts';
 import { readLiveAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
@@ -8,7 +7,7 @@ import type { LoseAttemptDeps } from '../recovery/lose-attempt.ts';
 
 /**
  * Takes an attempt back from a server that could not go on from the session's checkpoint. The work in the checkpoint is
- * tried elsewhere, as often as a lost server is allowed to be lost.
+ * tried elsewhere, as often as a server is allowed to be lost; then the diff in the checkpoint is what is offered.
  * @throws CodedError `attempt_stale`
  */
 export async function giveBackAttempt(
@@ -17,11 +16,5 @@ export async function giveBackAttempt(
   given: GiveBack,
 ): Promise<void> {
   await readLiveAttempt(deps.database, claim);
-  const { reason, message } = harmless(given);
-  // A server's word may end a session as failed, not as anything else.
-  const told = {
-    reason: sessionEnds[reason].state === 'failed' ? reason : ('start_failed' as const),
-    message,
-  };
-  await loseAttempt(deps, { ...claim, why: 'given_back', told });
+  await loseAttempt(deps, { ...claim, why: 'given_back', told: harmless(given).message });
 }

@@ -11,6 +11,8 @@ import { findWait } from '../pausing/waits.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import type { Signals } from '../signals.ts';
+import { checkPatch } from '../results/check-patch.ts';
+import type { CheckedDiff } from '../results/check-patch.ts';
 import { attemptOwner, readUpload } from '../uploads/upload-row.ts';
 import { lastCheckpoint } from './checkpoint-row.ts';
 
@@ -58,7 +60,11 @@ async function write(
   for (const object of [given.archive, given.transcript]) await requireStored(tx, claim, object);
   const number = ((await lastCheckpoint(tx, session.id))?.number ?? 0) + 1;
   const pause = given.cause === 'pause' ? await pauseOf(tx, session) : null;
-  await insert(tx, session, number, given);
+  const diff =
+    given.diff === undefined
+      ? null
+      : await checkPatch(tx, { diff: given.diff, patch: given.patch ?? null }, attemptOwner(claim));
+  await insert(tx, session, number, given, diff);
   await deps.events.append(tx, session.id, session.attempt, [
     { type: 'checkpoint', number, cause: given.cause, bytes: given.archive.bytes },
   ]);
@@ -135,11 +141,13 @@ async function insert(
   session: LiveAttempt,
   number: number,
   given: TakeCheckpoint,
+  diff: CheckedDiff | null,
 ): Promise<void> {
   await tx.query(
     `INSERT INTO checkpoints (session_id, number, attempt, cause, event_position, base_commit, transcript_sha256,
-       transcript_bytes, archive_sha256, archive_bytes, workspace_digest, home_digest)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+       transcript_bytes, archive_sha256, archive_bytes, workspace_digest, home_digest, server_id,
+       diff_summary, diff_patch, diff_object_sha256)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     [
       session.id,
       number,
@@ -153,6 +161,10 @@ async function insert(
       given.archive.bytes,
       given.workspaceDigest,
       given.homeDigest,
+      session.server_id,
+      diff === null ? null : JSON.stringify(diff.summary),
+      diff?.patch ?? null,
+      diff?.objectSha256 ?? null,
     ],
   );
 }

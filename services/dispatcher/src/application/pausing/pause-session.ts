@@ -38,6 +38,7 @@ export async function pauseSession(deps: PauseSessionDeps, person: Person, sessi
       return null;
     }
     if (session.state === 'pending') {
+      await tx.query('DELETE FROM outbox WHERE session_id = $1', [sessionId]);
       const checkpoint = await lastCheckpoint(tx, sessionId);
       await putAway(deps, tx, session, {
         reason: 'by_person',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
@@ -67,6 +68,7 @@ const row = async (claim: AttemptClaim) => {
   const [found] = await record.database.query<{
     state: string;
     reason: string | null;
+    message: string | null;
     attempt: number;
     generation: number;
     server_id: string | null;
@@ -267,7 +269,16 @@ test('nothing is stored while a call is in calling, nor from objects that are no
 
 test('a lost session says from where it goes on; one that cannot be restored ends for what its servers said', async () => {
   const claim = await open();
-  await store(claim, 'interval');
+  const patch = Buffer.from('diff --git a/a b/a\n');
+  const given = await storedCheckpoint(record, claim, 'interval');
+  const sha256 = createHash('sha256').update(patch).digest('hex');
+  const file = { path: 'a', change: 'modified' as const, insertions: 1, deletions: 0, flags: [] };
+  const base = { baseCommit: given.baseCommit, baseTree: given.baseCommit };
+  await takeCheckpoint(deps(), claim, {
+    ...given,
+    diff: { sha256, bytes: patch.length, ...base, files: [file], insertions: 1, deletions: 0 },
+    patch: { kind: 'inline', base64: patch.toString('base64') },
+  });
   await loseAttempt(deps(), { ...claim, why: 'lease_expired' });
   const [lost] = await record.database.query<{ message: string }>(
     'SELECT message FROM sessions WHERE id = $1',
@@ -280,7 +291,14 @@ test('a lost session says from where it goes on; one that cannot be restored end
     await giveBackAttempt(deps(), next, { reason: 'start_failed', message: 'The archive is broken.' });
   }
   const ended = await row(claim);
-  assert.deepEqual([ended.state, ended.reason], ['failed', 'start_failed']);
+  assert.deepEqual([ended.state, ended.reason], ['failed', 'server_lost']);
+  assert.match(ended.message ?? '', /The archive is broken\./);
+  const [diff] = await record.database.query<{ state: string; patch: Buffer }>(
+    'SELECT state, patch FROM diffs WHERE session_id = $1',
+    [claim.sessionId],
+  );
+  assert.equal(diff?.state, 'offered');
+  assert.deepEqual(diff.patch, patch, 'the work in the checkpoint is not lost');
 });
 
 test('a pause that its person forgot ends the session, with its diff', async () => {

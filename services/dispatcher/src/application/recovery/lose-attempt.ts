@@ -30,15 +30,15 @@ export interface LoseAttemptDeps extends EndSessionDeps {
 export interface Loss extends Held {
   readonly serverId: string;
   readonly why: 'lease_expired' | 'server_restarted' | 'start_deadline' | 'given_back' | 'drained';
-  /** What the server said that gave it back, and how the session ends if nobody can go on with it. */
-  readonly told?: { readonly reason: EndReason; readonly message: string };
+  /** What the server said that gave it back. */
+  readonly told?: string;
 }
 
 const endsAs = {
   lease_expired: 'server_lost',
   server_restarted: 'server_lost',
   start_deadline: 'start_failed',
-  given_back: 'start_failed',
+  given_back: 'server_lost',
   drained: 'server_lost',
 } as const satisfies Readonly<Record<Loss['why'], EndReason>>;
 
@@ -102,8 +102,8 @@ async function giveUp(
 ): Promise<void> {
   await endSession(deps, tx, {
     sessionId: session.id,
-    reason: loss.told?.reason ?? endsAs[loss.why],
-    message: `${loss.told === undefined ? '' : `${loss.told.message} `}Attempt ${loss.attempt} on ${loss.serverId} was lost since ${sentences[loss.why]}; it is the session's loss number ${session.losses + 1}, and ${deps.maxLosses} are allowed.`,
+    reason: endsAs[loss.why],
+    message: `${loss.told === undefined ? '' : `${loss.told} `}Attempt ${loss.attempt} on ${loss.serverId} was lost since ${sentences[loss.why]}; it is the session's loss number ${session.losses + 1}, and ${deps.maxLosses} are allowed.`,
   });
 }
 
@@ -117,7 +117,7 @@ async function queueAgain(
   const generation = session.generation + 1;
   const checkpoint = await lastCheckpoint(tx, session.id);
   const from = checkpoint === null ? 'It begins anew.' : `It goes on from checkpoint ${checkpoint.number}.`;
-  const told = loss.told === undefined ? '' : ` (${loss.told.message})`;
+  const told = loss.told === undefined ? '' : ` (${loss.told})`;
   await changeSessionState(deps.events, tx, session, {
     to: 'pending',
     phase: 'queued',

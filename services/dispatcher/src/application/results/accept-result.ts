@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { z } from 'zod';
-import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
-import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { sessionResultSchema } from '@lemniscate/shared/protocol/session-result.ts';
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { sessionEnds } from '@lemniscate/shared/session/end.ts';
@@ -19,7 +17,7 @@ import type { EndSessionDeps } from '../sessions/end-session.ts';
 import type { Signals } from '../signals.ts';
 import { attemptOwner } from '../uploads/upload-row.ts';
 import { checkPatch } from './check-patch.ts';
-import type { CheckedDiff } from './check-patch.ts';
+import { writeDiff } from './write-diff.ts';
 
 export interface ResultDeps extends EndSessionDeps {
   readonly database: Database;
@@ -123,7 +121,7 @@ async function writeResult(
     digest,
   ]);
   const reason = reasonOf(session, result);
-  if (diff !== null) await writeDiff(deps, tx, claim, reason, diff);
+  if (diff !== null) await writeDiff(deps, tx, claim, { offered: sessionEnds[reason].diff !== 'no', diff });
   await endSession(deps, tx, {
     sessionId: claim.sessionId,
     reason,
@@ -146,56 +144,4 @@ async function lockOrRepeat(
     if (await isRepeat(tx, claim, digest)) return null;
     throw error;
   }
-}
-
-async function writeDiff(
-  deps: ResultDeps,
-  tx: Transaction,
-  claim: AttemptClaim,
-  reason: EndReason,
-  diff: CheckedDiff,
-): Promise<void> {
-  const offered = sessionEnds[reason].diff !== 'no';
-  const { summary } = diff;
-  const state = offered ? 'offered' : 'discarded';
-  const event: DispatcherEvent = {
-    type: 'diff',
-    state,
-    files: summary.files.length,
-    insertions: summary.insertions,
-    deletions: summary.deletions,
-  };
-  await Promise.all([
-    tx.query(
-      'INSERT INTO diffs (session_id, summary, patch, object_sha256, state) VALUES ($1, $2, $3, $4, $5)',
-      [
-        claim.sessionId,
-        JSON.stringify(summary),
-        offered ? diff.patch : null,
-        offered ? diff.objectSha256 : null,
-        state,
-      ],
-    ),
-    deps.events.append(tx, claim.sessionId, claim.attempt, [event]),
-    offered
-      ? deps.audit.append(tx, sessionChain(claim.sessionId), [
-          {
-            type: 'diff.offered',
-            subject: serviceUri('agent-server', claim.serverId),
-            attempt: claim.attempt,
-            server: claim.serverId,
-            body: {
-              sha256: summary.sha256,
-              bytes: summary.bytes,
-              baseCommit: summary.baseCommit,
-              files: summary.files.slice(0, 1_000).map((file) => file.path),
-              fileCount: summary.files.length,
-              insertions: summary.insertions,
-              deletions: summary.deletions,
-              flagged: summary.files.filter((file) => file.flags.length > 0).length,
-            },
-          },
-        ])
-      : undefined,
-  ]);
 }

@@ -22,7 +22,7 @@ export interface CheckedDiff {
  */
 export async function checkPatch(
   tx: Transaction,
-  result: SessionResult,
+  result: Pick<SessionResult, 'diff' | 'patch'>,
   owner: string,
 ): Promise<CheckedDiff | null> {
   const { diff, patch } = result;

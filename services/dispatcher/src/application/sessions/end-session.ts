@@ -14,6 +14,7 @@ import { extensionColumns, extensionEvent } from '../budgets/extension-row.ts';
 import type { ExtensionRow } from '../budgets/extension-row.ts';
 import { messageColumns, messageEvent } from '../messages/message-row.ts';
 import type { MessageRow } from '../messages/message-row.ts';
+import { offerCheckpointDiff } from '../checkpoints/offer-checkpoint-diff.ts';
 import { closePause } from '../pausing/pause-spans.ts';
 import { lockSession } from './session-row.ts';
 import type { SessionRow } from './session-row.ts';
@@ -66,6 +67,7 @@ export async function endSession(
   await withdrawQuestions(deps, tx, session);
   await closePause(tx, session.id);
   const end = sessionEnds[input.reason];
+  if (end.diff === 'checkpoint') await offerCheckpointDiff(deps, tx, session.id);
   if (input.timingsMs !== undefined)
     await tx.query('UPDATE sessions SET timings_ms = timings_ms || $2::jsonb WHERE id = $1', [
       session.id,

@@ -1,0 +1,59 @@
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
+import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import type { AttemptClaim } from '../events/live-attempt.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Transaction } from '../ports/transaction.ts';
+import type { CheckedDiff } from './check-patch.ts';
+
+/** Offers a session's diff for review, or keeps what it was about when it is discarded. */
+export async function writeDiff(
+  deps: { readonly audit: AuditLog; readonly events: Pick<EventLog, 'append'> },
+  tx: Transaction,
+  claim: AttemptClaim,
+  { offered, diff }: { readonly offered: boolean; readonly diff: CheckedDiff },
+): Promise<void> {
+  const { summary } = diff;
+  const state = offered ? 'offered' : 'discarded';
+  const event: DispatcherEvent = {
+    type: 'diff',
+    state,
+    files: summary.files.length,
+    insertions: summary.insertions,
+    deletions: summary.deletions,
+  };
+  await Promise.all([
+    tx.query(
+      'INSERT INTO diffs (session_id, summary, patch, object_sha256, state) VALUES ($1, $2, $3, $4, $5)',
+      [
+        claim.sessionId,
+        JSON.stringify(summary),
+        offered ? diff.patch : null,
+        offered ? diff.objectSha256 : null,
+        state,
+      ],
+    ),
+    deps.events.append(tx, claim.sessionId, claim.attempt, [event]),
+    offered
+      ? deps.audit.append(tx, sessionChain(claim.sessionId), [
+          {
+            type: 'diff.offered',
+            subject: serviceUri('agent-server', claim.serverId),
+            attempt: claim.attempt,
+            server: claim.serverId,
+            body: {
+              sha256: summary.sha256,
+              bytes: summary.bytes,
+              baseCommit: summary.baseCommit,
+              files: summary.files.slice(0, 1_000).map((file) => file.path),
+              fileCount: summary.files.length,
+              insertions: summary.insertions,
+              deletions: summary.deletions,
+              flagged: summary.files.filter((file) => file.flags.length > 0).length,
+            },
+          },
+        ])
+      : undefined,
+  ]);
+}
