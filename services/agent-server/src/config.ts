@@ -31,6 +31,12 @@ const schema = z.object({
     .pipe(z.array(z.enum(sandboxLimits)))
     .default([]),
   LEMNISCATE_ALLOW_LOCAL_PATHS: variable.boolean().default(false),
+  /** Host names inside the organisation's networks that repositories may be fetched from; `*` for all. */
+  LEMNISCATE_FETCH_PRIVATE_HOSTS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').map((name) => name.trim().toLowerCase()))
+    .transform((names) => names.filter((name) => name !== '')),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
 });
 
@@ -56,6 +62,8 @@ export interface Config {
   /** Bounds that sessions may go without where this machine cannot hold them. */
   readonly waivedLimits: readonly SandboxLimit[];
   readonly allowLocalPaths: boolean;
+  /** Hosts inside that repositories may be fetched from. */
+  readonly fetchPrivateHosts: readonly string[];
   readonly exitWithParent: boolean;
 }
 
@@ -81,6 +89,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     driver: read.LEMNISCATE_SANDBOX_DRIVER,
     waivedLimits: read.LEMNISCATE_WAIVE_LIMITS,
     allowLocalPaths: read.LEMNISCATE_ALLOW_LOCAL_PATHS,
+    fetchPrivateHosts: read.LEMNISCATE_FETCH_PRIVATE_HOSTS,
     exitWithParent: read.LEMNISCATE_EXIT_WITH_PARENT,
   };
 }

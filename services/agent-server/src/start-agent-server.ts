@@ -26,6 +26,7 @@ import { createWarmPool } from './application/warm-pool.ts';
 import type { Config } from './config.ts';
 import { createServer, listen } from './http/server.ts';
 import { createLeakCheck } from './jobs/leak-check.ts';
+import { createUnsavedCleaner } from './jobs/unsaved-cleaner.ts';
 import { createHeartbeat } from './jobs/heartbeat.ts';
 
 /** A running agent server. */
@@ -82,12 +83,14 @@ async function startInFolder(
     stateFolder: join(config.stateFolder, 'working-copies'),
     driver,
     allowLocalPaths: config.allowLocalPaths,
+    hosts: { privateHosts: config.fetchPrivateHosts },
     maxRepositoryBytes: 8 * 1024 ** 3,
     maxMirrors,
     onSpareFailure: (error) => log.warn({ err: error }, 'no working copy could be put aside'),
   });
   const journals = createJournalFolder(join(config.stateFolder, 'journals'));
   const spool = createPatchSpoolFolder(config.stateFolder);
+  const cleaner = createUnsavedCleaner(spool, log);
   const snapshots = createSnapshots({ folder: join(config.stateFolder, 'snapshots'), driver });
   const destroyed = await driver.recover();
   await Promise.all([workingCopies.recover(), journals.recover(), spool.recover(), snapshots.recover()]);
@@ -147,6 +150,7 @@ async function startInFolder(
   const port = await listen(app, config.host, config.port);
   const leakCheck = createLeakCheck(driver, log);
   pool.start();
+  cleaner.start();
   leakCheck.start();
   heartbeat.start();
 
@@ -155,6 +159,7 @@ async function startInFolder(
     await pool.close();
     await leakCheck.stop();
     await workingCopies.close();
+    cleaner.stop();
     await heartbeat.stop();
     await app.close();
     await dispatcher.close();

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PatchSpool } from '../application/ports/patch-spool.ts';
 
@@ -26,5 +26,18 @@ export function createPatchSpoolFolder(stateFolder: string): PatchSpool {
       };
     },
     recover: () => rm(results, { recursive: true, force: true }),
+    expire: async ({ maxAgeMs, maxKept }) => {
+      const names = await readdir(unsaved).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return [];
+        throw error;
+      });
+      const kept = await Promise.all(
+        names.map(async (name) => ({ name, at: (await stat(join(unsaved, name))).mtimeMs })),
+      );
+      const newestFirst = kept.sort((one, other) => other.at - one.at);
+      const old = newestFirst.filter(({ at }, index) => index >= maxKept || Date.now() - at > maxAgeMs);
+      for (const { name } of old) await rm(join(unsaved, name), { force: true });
+      return old.map(({ name }) => name);
+    },
   };
 }

@@ -86,6 +86,7 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     profilesFile: undefined,
     driver: 'bubblewrap',
     allowLocalPaths: true,
+    fetchPrivateHosts: [],
     waivedLimits: [],
     exitWithParent: false,
     ...change,

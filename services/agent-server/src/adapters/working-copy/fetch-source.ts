@@ -2,6 +2,9 @@ import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
+import { pinHost } from './fetch-host.ts';
+import type { FetchHosts, PinnedHost } from './fetch-host.ts';
+import { sshCommand } from './git-environment.ts';
 import type { HostGit } from './host-git.ts';
 import type { Mirror } from './mirror-cache.ts';
 
@@ -11,21 +14,34 @@ type FetchedSource = Exclude<OrderedRepository, { kind: 'bundle' }>;
 export interface FetchAddress {
   readonly address: string;
   readonly protocol: 'https' | 'ssh' | 'file';
+  /** The one address that git is made to use; absent for a folder. */
+  readonly pinned?: PinnedHost;
 }
+
+/** What this server may fetch. */
+export interface FetchBounds {
+  readonly allowLocalPaths: boolean;
+  readonly hosts: FetchHosts;
+}
+
+const fetched: Readonly<Record<string, 'https' | 'ssh'>> = { 'https:': 'https', 'ssh:': 'ssh' };
 
 /**
  * Decides whether an address may be fetched at all. https and ssh only; a folder of this machine only where the
- * operator allows it (embedded fleets and workstations).
+ * operator allows it (embedded fleets and workstations). Hosts inside the server's networks are refused unless named.
  * @throws CodedError `repository_source_refused`, `repository_missing`
  */
-export async function checkAddress(source: FetchedSource, allowLocalPaths: boolean): Promise<FetchAddress> {
-  if (source.kind === 'path') return checkPath(source.path, allowLocalPaths);
-  const scp = /^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^-].*$/.test(source.url);
-  if (scp) return { address: source.url, protocol: 'ssh' };
+export async function checkAddress(source: FetchedSource, bounds: FetchBounds): Promise<FetchAddress> {
+  if (source.kind === 'path') return checkPath(source.path, bounds.allowLocalPaths);
+  const scp = /^[A-Za-z0-9._-]+@([A-Za-z0-9.-]+):[^-].*$/.exec(source.url)?.[1];
+  if (scp !== undefined && !scp.startsWith('-'))
+    return { address: source.url, protocol: 'ssh', pinned: await pinHost(scp, bounds.hosts) };
   const url = URL.canParse(source.url) ? new URL(source.url) : undefined;
-  if (url?.protocol === 'https:') return { address: url.href, protocol: 'https' };
-  if (url?.protocol === 'ssh:' && !url.hostname.startsWith('-'))
-    return { address: url.href, protocol: 'ssh' };
+  // Not a special scheme to the URL standard, so its host is taken as it was written: a number would pass for a name.
+  const host = url?.protocol === 'ssh:' ? new URL(`https://${url.host}`).hostname : (url?.hostname ?? '');
+  const protocol = fetched[url?.protocol ?? ''];
+  if (url !== undefined && protocol !== undefined && host !== '' && !host.startsWith('-'))
+    return { address: url.href, protocol, pinned: await pinHost(host, bounds.hosts) };
   throw new CodedError(
     'repository_source_refused',
     `${source.url} is not an https or ssh address; only those are fetched. Use https://… or ssh://…, or send the repository as a bundle.`,
@@ -76,15 +92,18 @@ export async function fetchSource(
   options: { timeoutMs: number; signal: AbortSignal; commit?: string },
 ): Promise<string> {
   const name = source.kind === 'git' ? source.url : source.path;
-  const run = (args: readonly string[]) => git(args, { ...options, protocols: [from.protocol] });
+  const run = (args: readonly string[]) =>
+    git([...pinning(from), ...args], { ...options, protocols: [from.protocol], extra: pinnedSsh(from) });
   const revision = source.revision ?? 'HEAD';
   const asked = await run(['ls-remote', '--', from.address]);
   if (asked.exitCode !== 0) throw explain(name, asked.stderr);
   if (asked.stdout.trim() === '')
     throw new CodedError('repository_empty', `${name} has no commit yet. Commit something first.`);
+  // Nothing new: the mirror has the commit that the remote has under this name.
+  const advertised = options.commit ?? advertisedCommit(asked.stdout, revision);
+  if (advertised !== null && (await isPinned(run, mirror, advertised))) return advertised;
   const init = await run(['init', '-q', '--bare', mirror.gitDir]);
   if (init.exitCode !== 0) throw explain(name, init.stderr);
-  if (options.commit !== undefined && (await isPinned(run, mirror, options.commit))) return options.commit;
   const into = 'refs/lemniscate/fetched';
   const fetched = await run([
     `--git-dir=${mirror.gitDir}`,
@@ -121,4 +140,34 @@ async function isPinned(
     `refs/lemniscate/base-${commit}`,
   ];
   return (await run(args)).exitCode === 0;
+}
+
+/** The commit that a revision names among what the remote has, in git's own order of looking; null where it is none of them. */
+export function advertisedCommit(lsRemote: string, revision: string): string | null {
+  if (/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(revision)) return revision;
+  const refs = new Map(
+    lsRemote.split('\n').map((line) => {
+      const [commit = '', ref = ''] = line.split('\t');
+      return [ref, commit];
+    }),
+  );
+  for (const name of [revision, `refs/${revision}`, `refs/tags/${revision}`, `refs/heads/${revision}`]) {
+    // of an annotated tag the peeled one is the commit
+    const commit = refs.get(`${name}^{}`) ?? refs.get(name);
+    if (commit !== undefined && commit !== '') return commit;
+  }
+  return null;
+}
+
+/** git's own resolver must not be asked: what was looked up and allowed is what is connected to. */
+function pinning({ address, protocol, pinned }: FetchAddress): string[] {
+  if (protocol !== 'https' || pinned === undefined) return [];
+  const port = new URL(address).port || '443';
+  const shown = pinned.address.includes(':') ? `[${pinned.address}]` : pinned.address;
+  return ['-c', `http.curloptResolve=${pinned.host}:${port}:${shown}`];
+}
+
+function pinnedSsh({ protocol, pinned }: FetchAddress): Record<string, string> {
+  if (protocol !== 'ssh' || pinned === undefined) return {};
+  return { GIT_SSH_COMMAND: `${sshCommand} -oHostName=${pinned.address} -oHostKeyAlias=${pinned.host}` };
 }

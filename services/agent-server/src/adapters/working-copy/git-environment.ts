@@ -21,6 +21,9 @@ const settings: Readonly<Record<string, string>> = {
   'safe.bareRepository': 'all',
 };
 
+/** Never asks, and never trusts a host that nobody has vouched for. */
+export const sshCommand = 'ssh -oBatchMode=yes -oStrictHostKeyChecking=yes';
+
 /** Where the settings lie as a file inside throwaway sandboxes. */
 export const sandboxConfigFile = '/git.config';
 
@@ -56,7 +59,7 @@ export function gitEnvironment(
     GIT_TERMINAL_PROMPT: '0',
     GIT_NO_LAZY_FETCH: '1',
     GIT_OPTIONAL_LOCKS: '0',
-    GIT_SSH_COMMAND: 'ssh -oBatchMode=yes -oStrictHostKeyChecking=yes',
+    GIT_SSH_COMMAND: sshCommand,
     GIT_CONFIG_COUNT: String(names.length),
     ...Object.fromEntries(
       names.flatMap((name, index) => [

@@ -7,6 +7,7 @@ import type { LayRequest, WorkingCopies, WorkingCopy } from '../../application/p
 import { ensureCheckout } from './checkout.ts';
 import type { Checkout } from './checkout.ts';
 import { makeDiff } from './diff.ts';
+import type { FetchHosts } from './fetch-host.ts';
 import { checkAddress, fetchSource } from './fetch-source.ts';
 import { gitConfigText } from './git-environment.ts';
 import { createHostGit } from './host-git.ts';
@@ -21,6 +22,7 @@ export interface WorkingCopyOptions {
   readonly stateFolder: string;
   readonly driver: SandboxDriver;
   readonly allowLocalPaths: boolean;
+  readonly hosts: FetchHosts;
   readonly maxRepositoryBytes: number;
   readonly maxMirrors: number;
   /** Told when a copy could not be put aside; the next session then copies for itself. */
@@ -45,8 +47,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
 
   const bring = async (request: LayRequest): Promise<{ mirror: Mirror; checkout: Checkout }> => {
     const { repository, user, signal, deadlineMs: timeoutMs } = request;
-    const from =
-      repository.kind === 'bundle' ? null : await checkAddress(repository, options.allowLocalPaths);
+    const from = repository.kind === 'bundle' ? null : await checkAddress(repository, options);
     let commit = repository.kind === 'bundle' ? repository.commit : '';
     const name = repository.kind === 'bundle' ? repository.name : (from?.address ?? '');
     return mirrors.use(

@@ -17,6 +17,8 @@ export interface PatchSpool {
   take(held: Held, file: string): Promise<SpooledPatch>;
   /** Removes what an earlier process left, but not what was kept. */
   recover(): Promise<void>;
+  /** Removes what was kept longer ago, and the oldest beyond a number. @returns their names */
+  expire(bounds: { readonly maxAgeMs: number; readonly maxKept: number }): Promise<string[]>;
 }
 
 /** Sends a spooled patch to the presigned address. @throws CodedError `storage_failed` */
