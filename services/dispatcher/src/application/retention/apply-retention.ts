@@ -20,11 +20,12 @@ export interface RetentionDeps {
 const atOnce = 100;
 
 /** Sessions of a project that still have what a rule removes. */
-const due: Readonly<Record<'sessions' | 'logs' | 'diffs' | 'content', string>> = {
+const due: Readonly<Record<'sessions' | 'logs' | 'diffs' | 'snapshots' | 'content', string>> = {
   sessions: 's.erased_at IS NULL',
   logs: 'EXISTS (SELECT FROM session_events e WHERE e.session_id = s.id)',
   diffs: `EXISTS (SELECT FROM diffs d WHERE d.session_id = s.id
     AND (d.patch IS NOT NULL OR d.object_sha256 IS NOT NULL OR d.summary -> 'files' <> '[]'))`,
+  snapshots: 'EXISTS (SELECT FROM checkpoints p WHERE p.session_id = s.id)',
   content: 'EXISTS (SELECT FROM retained_content c WHERE c.session_id = s.id AND c.expires_at <= now())',
 };
 type Rule = keyof typeof due;

@@ -16,6 +16,7 @@ export interface ErasePersonDeps extends EraseDeps {
 /** Columns that say who did something: the pseudonym takes the identity's place there. */
 const renamed: readonly (readonly [table: string, column: string])[] = [
   ['sessions', 'opened_by'],
+  ['sessions', 'pause_requested_by'],
   ['approvals', 'subject'],
   ['approval_votes', 'subject'],
   ['diffs', 'decided_by'],

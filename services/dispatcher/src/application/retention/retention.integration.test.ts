@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,6 +82,15 @@ async function endedSession(marker: string, person = 'person-1'): Promise<Attemp
     `INSERT INTO diffs (session_id, summary, patch, state, decided_by) VALUES ($1, $2, $3, 'accepted', $4)`,
     [id, { ...summary, insertions: 1, deletions: 0 }, Buffer.from(`+${marker}`), person],
   );
+  const archive = Buffer.from(`archive ${id} ${marker}`);
+  const archiveDigest = createHash('sha256').update(archive).digest('hex');
+  await record.objects.put(objectKey('local', archiveDigest), archive);
+  await query(
+    `INSERT INTO checkpoints (session_id, number, attempt, cause, event_position, base_commit, transcript_sha256,
+       transcript_bytes, archive_sha256, archive_bytes, workspace_digest, home_digest)
+     VALUES ($1, 1, 1, 'pause', 1, 'b', $2, 1, $2, 1, '', '')`,
+    [id, archiveDigest],
+  );
   await record.database.transaction((tx) =>
     endSession(record, tx, { sessionId: id, reason: 'finished', message: `done ${marker}`, subject: person }),
   );
@@ -133,11 +142,19 @@ test('an erased session is found nowhere, its object neither, and its chain and 
     'tool_calls',
   ]);
   assert.ok((await record.objects.size(key)) !== null);
+  const archive = createHash('sha256').update(`archive ${claim.sessionId} MARKERone`).digest('hex');
+  assert.ok((await record.objects.size(objectKey('local', archive))) !== null);
   const removed = await eraseSession(deps, admin, claim.sessionId);
-  assert.ok((removed['events'] ?? 0) >= 2 && removed['segments'] === 1 && removed['diffs'] === 1);
+  assert.ok(
+    (removed['events'] ?? 0) >= 2 &&
+      removed['segments'] === 1 &&
+      removed['diffs'] === 1 &&
+      removed['snapshots'] === 1,
+  );
   await removeObjects(record);
   assert.deepEqual(await tablesWith('MARKERone'), []);
   assert.equal(await record.objects.size(key), null);
+  assert.equal(await record.objects.size(objectKey('local', archive)), null);
   const entry = await last(reviewChain('local'));
   assert.equal(entry?.type, 'session.erased');
   assert.equal(entry.subject, admin.subject);
@@ -198,7 +215,7 @@ test('each rule removes its store when the days are over, not before, and says h
       claim.sessionId,
       days,
     ]);
-  await setRules(deps, admin, 'local', { ...noRules, logs: 7, diffs: 30 });
+  await setRules(deps, admin, 'local', { ...noRules, logs: 7, diffs: 30, snapshots: 30 });
   await age(6);
   assert.equal(await applyRetention(deps), 0);
   await age(8);
@@ -207,7 +224,7 @@ test('each rule removes its store when the days are over, not before, and says h
   const { body } = (await last(reviewChain('local'))) ?? assert.fail();
   assert.deepEqual([body['rule'], body['days'], body['sessions']], ['logs', 7, 1]);
   await age(31);
-  assert.equal(await applyRetention(deps), 1);
+  assert.equal(await applyRetention(deps), 2);
   assert.ok(!(await tablesWith('MARKERrule')).includes('diffs'));
   assert.equal(await applyRetention(deps), 0);
   await setRules(deps, admin, 'local', noRules);

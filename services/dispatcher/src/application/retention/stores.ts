@@ -16,6 +16,7 @@ export interface RemovableSession {
 export const stores = {
   logs: removeLogs,
   diffs: removeDiff,
+  snapshots: removeSnapshots,
   content: removeContent,
   words: removeWords,
 } as const satisfies Readonly<
@@ -43,8 +44,22 @@ async function removeDiff(tx: Transaction, { id, project_id }: RemovableSession)
   );
   if (diff === undefined) return {};
   await tx.query('UPDATE diff_votes SET files = NULL WHERE session_id = $1', [id]);
-  if (diff.object_sha256 !== null) await queueRemovals(tx, [objectKey(project_id, diff.object_sha256)]);
+  if (diff.object_sha256 !== null) await removeUploaded(tx, { id, project_id }, [diff.object_sha256]);
   return { diffs: 1 };
+}
+
+/** What a session resumes from: archives of its workspace and home, and its transcript. */
+async function removeSnapshots(tx: Transaction, session: RemovableSession): Promise<Removed> {
+  const rows = await tx.query<{ transcript_sha256: string; archive_sha256: string }>(
+    'DELETE FROM checkpoints WHERE session_id = $1 RETURNING transcript_sha256, archive_sha256',
+    [session.id],
+  );
+  const objects = rows.flatMap(({ transcript_sha256, archive_sha256 }) => [
+    transcript_sha256,
+    archive_sha256,
+  ]);
+  await removeUploaded(tx, session, objects);
+  return { snapshots: rows.length };
 }
 
 async function removeContent(tx: Transaction, { id }: RemovableSession): Promise<Removed> {
@@ -92,6 +107,23 @@ async function removeBundle(tx: Transaction, project: string, sha256: string): P
   );
   if (rows.length > 0) await queueRemovals(tx, [objectKey(project, sha256)]);
   return rows.length;
+}
+
+/** Objects that the session's attempts have sent. */
+async function removeUploaded(
+  tx: Transaction,
+  { id, project_id }: RemovableSession,
+  sha256s: readonly string[],
+): Promise<void> {
+  if (sha256s.length === 0) return;
+  await tx.query(
+    `DELETE FROM uploads WHERE project_id = $1 AND sha256 = ANY ($2) AND starts_with(owner, 'attempt:' || $3 || '/')`,
+    [project_id, sha256s, id],
+  );
+  await queueRemovals(
+    tx,
+    sha256s.map((sha256) => objectKey(project_id, sha256)),
+  );
 }
 
 async function queueRemovals(tx: Transaction, keys: readonly string[]): Promise<void> {

@@ -71,7 +71,7 @@ GRANT SELECT, INSERT, UPDATE ON project_retention, legal_holds, content_keys TO 
 GRANT SELECT, INSERT, DELETE ON object_removals, retained_content TO lemniscate_app;
 GRANT UPDATE (subject) ON cost_entries TO lemniscate_app;
 GRANT UPDATE (subject) ON approval_votes, session_grants TO lemniscate_app;
-GRANT DELETE ON session_grants TO lemniscate_app;
+GRANT DELETE ON session_grants, checkpoints TO lemniscate_app;
 GRANT UPDATE (revoked_by) ON revoked_users TO lemniscate_app;
 GRANT UPDATE (stopped_by) ON fleet_stops TO lemniscate_app;
 GRANT UPDATE (changed_by) ON project_policies TO lemniscate_app;
