@@ -10,6 +10,7 @@ export const idPrefixes = {
   upload: 'upl',
   request: 'req',
   serviceToken: 'tok',
+  hold: 'hold',
 } as const;
 export type IdKind = keyof typeof idPrefixes;
 

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 import { settledWithin } from './application/abortable.ts';
 import { readConfig } from './config.ts';
 import type { Config } from './config.ts';
@@ -10,7 +11,10 @@ import type { AgentServer } from './start-agent-server.ts';
 const stopMs = 20_000;
 
 async function main(): Promise<void> {
-  const log = pino({ base: { service: 'agent-server' } }, pino.destination(2));
+  const log = pino(
+    { base: { service: 'agent-server' }, hooks: { streamWrite: redactSecrets } },
+    pino.destination(2),
+  );
   let server: AgentServer;
   let config: Config;
   try {

@@ -1,13 +1,15 @@
+import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
+
 export type LogLevel = 'info' | 'warn' | 'error';
 
 /** Writes one record; fields are codes, names and counts, never an entry's body. */
 export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** One JSON line a record, as every service writes them. */
+/** One JSON line a record, as every service writes them; secrets in a receiver's words are replaced. */
 export function createLog(write: (line: string) => void, now: () => Date): Log {
   return (level, message, fields = {}) => {
     const record = { time: now().toISOString(), level, service: 'audit-exporter', message, ...fields };
-    write(`${JSON.stringify(record)}\n`);
+    write(`${redactSecrets(JSON.stringify(record))}\n`);
   };
 }
 

@@ -61,6 +61,11 @@ const dispatcherVariables = z.object({
   OPENAI_BASE_URL: variable.url('http:', 'https:').default('https://api.openai.com'),
   /** A file that names more providers, with references to their keys. */
   LEMNISCATE_PROVIDERS: variable.text().optional(),
+  /** File with the master key of retained content; or the key in AWS KMS. Neither: no project can retain content. */
+  LEMNISCATE_CONTENT_KEY: variable.text().optional(),
+  LEMNISCATE_CONTENT_KMS_KEY: variable.text().optional(),
+  /** Another address of KMS than AWS' own. */
+  LEMNISCATE_CONTENT_KMS_ENDPOINT: variable.url('http:', 'https:').optional(),
   LEMNISCATE_LEASE_MS: variable.integer(500, 15_000).default(15_000),
   LEMNISCATE_GRACE_MS: variable.integer(0, 5_000).default(5_000),
   LEMNISCATE_START_TIMEOUT_MS: variable.integer(1_000, 600_000).default(60_000),

@@ -1,12 +1,19 @@
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 import { announcedBounds, readDispatcherConfig } from './config.ts';
 import { closeMs, startDispatcher } from './start-dispatcher.ts';
 
-/** One JSON line a record on standard error, written at once: the last words of a crash must not be lost. */
+/**
+ * One JSON line a record on standard error, written at once: the last words of a crash must not be lost. A secret that an
+ * error's words bring along is replaced on the way out.
+ */
 function createLogger(level: string): Logger {
-  return pino({ level, base: { service: 'dispatcher' } }, pino.destination({ dest: 2, sync: true }));
+  return pino(
+    { level, base: { service: 'dispatcher' }, hooks: { streamWrite: redactSecrets } },
+    pino.destination({ dest: 2, sync: true }),
+  );
 }
 
 /** The process: variables in, log lines out, one clean end. */

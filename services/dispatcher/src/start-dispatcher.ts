@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { systemClock } from '@lemniscate/shared/clock.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import type { BudgetDefaults } from '@lemniscate/shared/policy/policy-file.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
@@ -8,6 +9,8 @@ import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
 import { createConfiguredIssuer } from './adapters/create-issuer.ts';
 import { createLocalLogin } from './adapters/local-login.ts';
+import { createKeyFile } from './adapters/content-keys/key-file.ts';
+import { createKmsKeys } from './adapters/content-keys/kms.ts';
 import { createModels } from './adapters/model/create-models.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
 import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
@@ -36,6 +39,7 @@ import { createSegments } from './application/events/segments.ts';
 import { createGates } from './application/gateway/gates.ts';
 import { createOpenExchanges } from './application/gateway/open-exchanges.ts';
 import { settleAttempt } from './application/gateway/reap-exchanges.ts';
+import type { ContentKeys } from './application/ports/content-keys.ts';
 import type { PeopleMap } from './application/ports/people-map.ts';
 import { objectKey } from './application/ports/object-store.ts';
 import { ensureProject } from './application/projects/change-policy.ts';
@@ -107,6 +111,7 @@ async function build(
   const policy = await readPolicyFile(config.LEMNISCATE_DEFAULT_POLICY, budgetDefaults);
   const models = await createModels(config, clock, process.env);
   parts.defer(models.close);
+  const contentKeys = contentKeysOf(config);
   const database = await openRecord(config, log, parts);
   const delivery = await openDelivery(config, log, signals, parts);
   const { objects, ...contents } = await openContents(config, log, database, parts);
@@ -157,6 +162,8 @@ async function build(
     configured: createServerList(config.AGENT_SERVERS, config.AGENT_SERVERS_FILE, log),
     auditReader: createAuditReader(database, people),
     auditProofs: createAuditProofs(database),
+    people,
+    contentKeys,
     openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
@@ -267,6 +274,23 @@ async function openRecord(
   });
   parts.defer(() => database.close());
   return database;
+}
+
+/** @throws CodedError `configuration_invalid` where two are given, or the file is none */
+function contentKeysOf(config: DispatcherConfig): ContentKeys | null {
+  const { LEMNISCATE_CONTENT_KEY: file, LEMNISCATE_CONTENT_KMS_KEY: keyId } = config;
+  if (file !== undefined && keyId !== undefined)
+    throw new CodedError(
+      'configuration_invalid',
+      'LEMNISCATE_CONTENT_KEY and LEMNISCATE_CONTENT_KMS_KEY are both set. Content has one master key; unset the other.',
+    );
+  if (file !== undefined) return createKeyFile(file);
+  if (keyId === undefined) return null;
+  return createKmsKeys({
+    keyId,
+    region: config.AWS_REGION,
+    endpoint: config.LEMNISCATE_CONTENT_KMS_ENDPOINT,
+  });
 }
 
 /** Redis: the queue, the ledger of slots and the live signals. */

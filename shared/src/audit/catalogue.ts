@@ -68,6 +68,7 @@ const bodies = {
   'retention.applied': body({ rule: name, removed: z.record(z.string(), z.int()) }),
   'hold.placed': body({ hold: name, scope: z.enum(['project', 'session']), of: name }),
   'hold.released': body({ hold: name }),
+  'content.retained': body({ session: name, parts: z.int().min(1), until: name }),
   'content.read': body({ session: name, kind: name }),
   'content.shredded': body({ scope: z.enum(['project', 'session']), of: name }),
   'session.erased': body({ session: name, removed: z.record(z.string(), z.int()) }),

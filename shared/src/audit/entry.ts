@@ -59,6 +59,7 @@ export const auditEntryTypes = [
   'retention.applied', // project, what a rule has removed and how much of it
   'hold.placed', // legal hold over a project or a session
   'hold.released',
+  'content.retained', // session, digests of the encrypted parts, until when
   'content.read', // retained content was shown to somebody
   'content.shredded', // key of a project or a session destroyed
   'session.erased', // what was removed, row by row and object by object, as counts

@@ -50,9 +50,10 @@ test('OCSF: class, type, time, who, and the links of the chain', () => {
     uid: `session:s:2:${event.integrity['digest']?.slice(0, 16)}`,
     event_code: 'tool.executed',
     product: { name: 'Lemniscate', vendor_name: 'Lemniscate' },
-    profiles: ['record_integrity'],
+    profiles: ['host', 'record_integrity'],
   });
-  assert.deepEqual(ocsf['record_integrity'], {
+  assert.deepEqual((ocsf['attestation_list'] as unknown[])[0], {
+    uid: event.id,
     chain_uid: 'session:s',
     prev_event: first.integrity['digest'],
     fingerprint: { algorithm_id: 3, algorithm: 'SHA-256', value: event.integrity['digest'] },

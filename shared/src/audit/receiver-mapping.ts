@@ -89,6 +89,7 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'retention.applied': map('datastoreActivity', 4, 3, 'Retention rule applied'),
   'hold.placed': map('apiActivity', 1, 6, 'Legal hold placed'),
   'hold.released': map('apiActivity', 4, 6, 'Legal hold released'),
+  'content.retained': map('datastoreActivity', 99, 4, 'Content retained'),
   'content.read': map('datastoreActivity', 1, 6, 'Retained content read'),
   'content.shredded': map('datastoreActivity', 4, 6, 'Retained content shredded'),
   'session.erased': map('datastoreActivity', 4, 6, 'Session erased'),

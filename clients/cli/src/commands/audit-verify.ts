@@ -1,4 +1,6 @@
 import { createReadStream } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { readCanonical } from '@lemniscate/shared/audit/canonical.ts';
 import { citationOf } from '@lemniscate/shared/audit/citation.ts';
@@ -303,7 +305,24 @@ async function walkFile(
   };
 }
 
+/** The lines of a file, or of the files that it was rotated into (`PATH.FIRSTINDEX`), in order. */
 async function* wholeLines(path: string): AsyncGenerator<string> {
+  const rotated = await listRotated(path);
+  for (const file of rotated.length === 0 ? [path] : rotated) yield* linesOf(file);
+}
+
+async function listRotated(path: string): Promise<string[]> {
+  const name = basename(path);
+  const names = await readdir(dirname(path)).catch(() => []);
+  const isRotated = (entry: string): boolean =>
+    entry.startsWith(`${name}.`) && /^\d{15}$/.test(entry.slice(name.length + 1));
+  return names
+    .filter(isRotated)
+    .toSorted()
+    .map((entry) => join(dirname(path), entry));
+}
+
+async function* linesOf(path: string): AsyncGenerator<string> {
   let rest = '';
   try {
     for await (const chunk of createReadStream(path, 'utf8')) {

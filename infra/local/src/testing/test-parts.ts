@@ -12,6 +12,7 @@ import { projectRoot } from '../project-root.ts';
 import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
 import { findDockerEngine } from './docker-engine.ts';
+import { unpackSyslogNg } from './syslog-ng.ts';
 import { needsEngine, needsRsyslog, needsSlapd } from './test-files.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -44,6 +45,7 @@ export async function bringUpTestParts(
     LEMNISCATE_TEST_DATABASE_URL: stores.databaseUrl,
     LEMNISCATE_TEST_REDIS_URL: stores.redisUrl,
     LEMNISCATE_TEST_S3_ENDPOINT: stores.s3.endpoint,
+    ...(files.some(needsRsyslog) ? bringUpSyslogNg(say) : {}),
     ...(files.some(needsEngine) ? await bringUpEngine(unwinding, say) : {}),
   };
 }
@@ -55,6 +57,17 @@ function installOptional(wanted: Program, say: (line: string) => void): void {
   } catch (error) {
     if (!isCodedError(error, 'package_missing')) throw error;
     say(colours.yellow(`no ${wanted.package}: ${error.message}`));
+  }
+}
+
+/** Where it cannot be had its tests skip with the key `syslog-ng`. */
+function bringUpSyslogNg(say: (line: string) => void): Environment {
+  try {
+    return { LEMNISCATE_TEST_SYSLOG_NG: unpackSyslogNg(say) };
+  } catch (error) {
+    if (!isCodedError(error, 'package_missing')) throw error;
+    say(colours.yellow(error.message));
+    return {};
   }
 }
 

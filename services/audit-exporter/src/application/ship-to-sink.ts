@@ -3,6 +3,7 @@ import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts
 import { peopleIn } from '@lemniscate/shared/audit/person.ts';
 import { dedupId } from '@lemniscate/shared/audit/sink-line.ts';
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
+import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { LogStore } from './ports/log-store.ts';
 import type { SealStore } from './ports/seal-store.ts';
@@ -86,7 +87,11 @@ async function setAside(
 }
 
 function undeliverable(sink: string, { chain, seq, digest }: ChainedEntry, reason: string): AuditDraft {
-  const body = { sink, entry: dedupId(chain, seq, toHex(digest)), reason: reason.slice(0, 200) };
+  const body = {
+    sink,
+    entry: dedupId(chain, seq, toHex(digest)),
+    reason: redactSecrets(reason).slice(0, 200),
+  };
   return { type: 'log.undeliverable', subject: 'spiffe://lemniscate/audit-exporter', body };
 }
 

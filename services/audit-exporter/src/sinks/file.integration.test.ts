@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { extendChain } from '@lemniscate/shared/audit/chain.ts';
@@ -170,4 +170,61 @@ test('who people are lies beside the entries, and an erasure takes it away there
   for (const file of [path, `${path}.people`, `${path}.checkpoints`])
     assert.doesNotMatch(await readFile(file, 'utf8'), /eve@erased/);
   await Promise.all([sink.close(), again.close()]);
+});
+
+const rotatedLines = async (path: string): Promise<number[]> => {
+  const files = (await readdir(dirname(path))).filter((name) => /ndjson\.\d+$/.test(name)).toSorted();
+  const lines = await Promise.all(files.map((name) => readSinkFile(join(dirname(path), name))));
+  return lines.flat().map(({ index }) => index);
+};
+
+sinkContract('file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sink-rotated-'));
+  const path = join(folder, 'audit.ndjson');
+  const named = async (pattern: RegExp): Promise<string[]> => {
+    const names = await readdir(folder);
+    return names.filter((name) => pattern.test(name)).toSorted();
+  };
+  return {
+    create: () => createFileSink(path, 7),
+    received: async () => {
+      const files = await named(/ndjson\.\d+$/);
+      const lines = await Promise.all(files.map((name) => readSinkFile(join(folder, name))));
+      return lines.flat().map(({ id }) => id);
+    },
+    anchored: async () => {
+      const text = await readFile(`${path}.checkpoints`, 'utf8');
+      return text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => {
+          const { number, frontier } = checkpointLineSchema.parse(JSON.parse(line));
+          return checkpointId(number, frontier[0] ?? '');
+        });
+    },
+    remove: () => rm(folder, { recursive: true }),
+  };
+});
+
+test('a batch that goes over several files fills each; a frozen exporter that wakes writes what is there already', async (t) => {
+  const path = await filled(t, 0);
+  const [frozen, successor] = [createFileSink(path, 7), createFileSink(path, 7)];
+  await frozen.open();
+  await frozen.deliver(log.slice(0, 5), deadline());
+  await successor.open();
+  await successor.deliver(log.slice(5, 24), deadline());
+  await frozen.deliver(log.slice(5, 16), deadline());
+  await successor.deliver(log.slice(24), deadline());
+  await Promise.all([frozen.close(), successor.close()]);
+  const all = log.map(({ index }) => index);
+  assert.deepEqual(await rotatedLines(path), all);
+  // the newest file was begun and torn, and full ones were moved away
+  const newest = `${path}.000000000000028`;
+  await truncate(newest, 20);
+  await rm(`${path}.000000000000000`);
+  const again = createFileSink(path, 7);
+  assert.equal((await again.open())?.index, 27);
+  await again.deliver(log.slice(28), deadline());
+  await again.close();
+  assert.deepEqual(await rotatedLines(path), all.slice(7));
 });

@@ -3,16 +3,20 @@ import { checkpointLineSchema, toCheckpointLine } from '@lemniscate/shared/audit
 import { sinkLineSchema, toSinkLine } from '@lemniscate/shared/audit/sink-line.ts';
 import type { Sink } from '../application/ports/sink.ts';
 import { createGrowingFile } from './growing-file.ts';
+import { createRotatedFiles } from './rotated-files.ts';
+import type { RotatedFiles } from './rotated-files.ts';
 import { peopleToldIn } from './known-people.ts';
 import { createPeopleFile } from './people-file.ts';
 
 /**
  * One entry a line; the checkpoints, one a line, in a file beside it that is named `….checkpoints`, and who the
  * pseudonyms are in `….people`.
+ * @param entriesPerFile rotates: entries go to `PATH.FIRSTINDEX`, so many each
  */
-export function createFileSink(path: string): Sink {
+export function createFileSink(path: string, entriesPerFile?: number): Sink {
   const place = resolve(path);
-  const entries = createGrowingFile(place, { schema: sinkLineSchema, beginning: '{"index":' });
+  const entries =
+    entriesPerFile === undefined ? createOneFile(place) : createRotatedFiles(place, entriesPerFile);
   const checkpoints = createGrowingFile(`${place}.checkpoints`, {
     schema: checkpointLineSchema,
     beginning: '{"number":',
@@ -31,7 +35,7 @@ export function createFileSink(path: string): Sink {
     deliver: async (batch) => {
       // first: what the file of entries has is not delivered again after a crash
       await people.learn(peopleToldIn(batch));
-      await entries.write(batch.map(toSinkLine).join(''));
+      await entries.write(batch);
       return [];
     },
     anchor: async (signed) => {
@@ -45,4 +49,9 @@ export function createFileSink(path: string): Sink {
       await checkpoints.close();
     },
   };
+}
+
+function createOneFile(place: string): RotatedFiles {
+  const file = createGrowingFile(place, { schema: sinkLineSchema, beginning: '{"index":' });
+  return { ...file, write: (batch) => file.write(batch.map(toSinkLine).join('')) };
 }

@@ -18,7 +18,7 @@ type EntryOf<Kind extends SinkEntry['kind']> = Extract<SinkEntry, { kind: Kind }
 
 /** How each kind is built; a kind is one line. */
 const kinds: { readonly [Kind in SinkEntry['kind']]: (entry: EntryOf<Kind>, env: Environment) => Sink } = {
-  file: ({ path }) => createFileSink(path),
+  file: ({ path, entriesPerFile }) => createFileSink(path, entriesPerFile),
   syslog: (entry) => createSyslogSink(entry),
   splunk: (entry, env) => createSplunkSink({ ...entry, token: resolveSecret(entry.token, env) }),
   elastic: (entry, env) => createElasticSink({ ...entry, apiKey: resolveSecret(entry.apiKey, env) }),

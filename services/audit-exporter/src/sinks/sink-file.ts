@@ -17,7 +17,12 @@ const caFile = z.string().min(1).optional();
 
 /** One receiver. `kind` says which; what else is needed is the kind's own. */
 const sinkKind = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('file'), path: z.string().min(1) }),
+  z.strictObject({
+    kind: z.literal('file'),
+    path: z.string().min(1),
+    /** Rotates: so many entries a file. */
+    entriesPerFile: z.int().min(1).max(10_000_000).optional(),
+  }),
   z.strictObject({
     kind: z.literal('syslog'),
     host: z.string().min(1),

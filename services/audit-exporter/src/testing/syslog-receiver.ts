@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,6 +16,11 @@ const hasTls = ['/usr/lib/x86_64-linux-gnu/rsyslog', '/usr/lib/aarch64-linux-gnu
 export const noRsyslog =
   program !== undefined && hasTls ? false : 'rsyslog: rsyslogd with rsyslog-openssl is not installed here';
 
+/** Where the test's set-up has unpacked Debian's syslog-ng, beside the system's rsyslog. */
+const syslogNg = process.env['LEMNISCATE_TEST_SYSLOG_NG'];
+/** Reason of a skip where Debian's syslog-ng is missing. */
+export const noSyslogNg = syslogNg !== undefined ? false : 'syslog-ng: LEMNISCATE_TEST_SYSLOG_NG is not set';
+
 export interface SyslogReceiver {
   readonly port: number;
   readonly caFile: string;
@@ -25,23 +31,48 @@ export interface SyslogReceiver {
   restart(): Promise<void>;
 }
 
+interface Places {
+  readonly folder: string;
+  readonly port: number;
+  /** Where messages are kept. */
+  readonly file: string;
+  readonly key: string;
+  readonly certificate: string;
+}
+
 /** A real rsyslog on loopback, with TLS, that keeps each message as one line of JSON. */
-export async function startRsyslog(mostBytes: number): Promise<SyslogReceiver> {
-  const folder = await mkdtemp(join(tmpdir(), 'rsyslog-'));
-  const [port, file] = [await freePort(), join(folder, 'kept.ndjson')];
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const made = spawnSync(
-    'openssl',
-    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
-      .concat(['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'])
-      .concat(['-keyout', key, '-out', certificate]),
-    { encoding: 'utf8', timeout: 20_000 },
-  );
-  if (made.status !== 0) throw new Error(`openssl made no certificate: ${made.stderr}`);
-  const configuration = join(folder, 'rsyslog.conf');
-  await writeFile(
-    configuration,
-    `global(workDirectory="${folder}" maxMessageSize="${mostBytes}"
+export const startRsyslog = (mostBytes: number): Promise<SyslogReceiver> =>
+  startReceiver('rsyslog', (places) => ({
+    configuration: rsyslogConfiguration(places, mostBytes),
+    start: (configuration) =>
+      spawn(program ?? '', ['-n', '-f', configuration, '-i', join(places.folder, 'pid')], {
+        stdio: 'ignore',
+      }),
+  }));
+
+/** A real syslog-ng, in the same way. */
+export const startSyslogNg = (mostBytes: number): Promise<SyslogReceiver> =>
+  startReceiver('syslog-ng', (places) => ({
+    configuration: syslogNgConfiguration(places, mostBytes),
+    start: (configuration) => {
+      const { folder } = places;
+      const state = ['-R', join(folder, 'persist'), '-c', join(folder, 'control'), '-p', join(folder, 'pid')];
+      const root = syslogNg ?? '';
+      const modules = join(root, 'usr/lib/syslog-ng/3.38');
+      const machines = ['x86_64', 'aarch64'].map((machine) => join(root, `usr/lib/${machine}-linux-gnu`));
+      const libraries = [join(root, 'usr/lib/syslog-ng'), ...machines];
+      const args = ['-F', '--no-caps', '--module-path', modules, '-f', configuration, ...state];
+      return spawn(join(root, 'usr/sbin/syslog-ng'), args, {
+        stdio: 'ignore',
+        env: { ...process.env, LD_LIBRARY_PATH: libraries.join(':') },
+      });
+    },
+  }));
+
+const rsyslogConfiguration = (
+  { folder, port, file, key, certificate }: Places,
+  mostBytes: number,
+): string => `global(workDirectory="${folder}" maxMessageSize="${mostBytes}"
       defaultNetstreamDriver="ossl" defaultNetstreamDriverCAFile="${certificate}"
       defaultNetstreamDriverCertFile="${certificate}" defaultNetstreamDriverKeyFile="${key}")
 module(load="imtcp" streamDriver.name="ossl" streamDriver.mode="1" streamDriver.authMode="anon")
@@ -53,12 +84,45 @@ template(name="line" type="list") {
   constant(value="\\"}\\n")
 }
 ruleset(name="keep") { action(type="omfile" file="${file}" template="line" flushOnTXEnd="on") }
-`,
+`;
+
+const syslogNgConfiguration = (
+  { port, file, key, certificate }: Places,
+  mostBytes: number,
+): string => `@version: 3.38
+options { log-msg-size(${mostBytes}); flush-lines(1); stats-freq(0); };
+source s_in {
+  syslog(ip("127.0.0.1") port(${port}) transport("tls")
+    tls(key-file("${key}") cert-file("${certificate}") peer-verify(optional-untrusted)));
+};
+destination d_keep {
+  file("${file}" template("$(format-json id=\${SDATA} msg=\${MESSAGE} type=\${MSGID})\\n") flush-lines(1));
+};
+log { source(s_in); destination(d_keep); };
+`;
+
+async function startReceiver(
+  name: string,
+  describe: (places: Places) => {
+    readonly configuration: string;
+    readonly start: (configuration: string) => ChildProcess;
+  },
+): Promise<SyslogReceiver> {
+  const folder = await mkdtemp(join(tmpdir(), `${name}-`));
+  const [port, file] = [await freePort(), join(folder, 'kept.ndjson')];
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const made = spawnSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+      .concat(['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'])
+      .concat(['-keyout', key, '-out', certificate]),
+    { encoding: 'utf8', timeout: 20_000 },
   );
-  const start = () => {
-    const args = ['-n', '-f', configuration, '-i', join(folder, 'pid')];
-    return spawn(program ?? '', args, { stdio: 'ignore' });
-  };
+  if (made.status !== 0) throw new Error(`openssl made no certificate: ${made.stderr}`);
+  const described = describe({ folder, port, file, key, certificate });
+  const configuration = join(folder, `${name}.conf`);
+  await writeFile(configuration, described.configuration);
+  const start = (): ChildProcess => described.start(configuration);
   let child = start();
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -66,7 +130,7 @@ ruleset(name="keep") { action(type="omfile" file="${file}" template="line" flush
     child.kill('SIGTERM');
     await exited;
   };
-  const ready = () => until('rsyslog listens', () => canConnect(port), 10_000);
+  const ready = () => until(`${name} listens`, () => canConnect(port), 10_000);
   await ready();
   return {
     port,

@@ -140,6 +140,18 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /v1/audit/proofs/inclusion': row('audit', 'chain', readers),
   'GET /v1/audit/proofs/consistency': row('audit', 'somewhere', everyRole),
 
+  // what is kept, and what is forgotten
+  'GET /v1/projects/:id/retention': row('projects', 'project', readers),
+  'PUT /v1/projects/:id/retention': row('projects', 'project', admins),
+  'POST /v1/projects/:id/shred-content': row('projects', 'fleet', administrators),
+  'GET /v1/sessions/:id/content': row('audit', 'session', ['auditor', 'administrator']),
+  'GET /v1/sessions/:id/content/:part': row('audit', 'session', ['auditor', 'administrator']),
+  'POST /v1/sessions/:id/erase': row('sessions', 'session', admins),
+  'POST /v1/people/:subject/erase': row('access', 'fleet', administrators),
+  'GET /v1/holds': row('access', 'fleet', ['auditor', 'administrator']),
+  'POST /v1/holds': row('access', 'fleet', administrators),
+  'DELETE /v1/holds/:id': row('access', 'fleet', administrators),
+
   // costs
   'GET /v1/costs': row('costs', 'query', costReaders),
   'GET /v1/costs/export': row('costs', 'query', costReaders),

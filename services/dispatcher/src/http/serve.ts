@@ -38,6 +38,8 @@ import type { CheckpointRouteDeps } from './checkpoint-routes.ts';
 import { registerPauseRoutes } from './pause-routes.ts';
 import { registerProjectRoutes } from './project-routes.ts';
 import { registerRevocationRoutes } from './revocation-routes.ts';
+import { registerRetentionRoutes } from './retention-routes.ts';
+import type { RetentionRouteDeps } from './retention-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
 import { registerToolCallRoutes } from './tool-calls-routes.ts';
 import { registerAttemptUploadRoutes, registerUploadRoutes } from './uploads-routes.ts';
@@ -89,6 +91,7 @@ export type PublicDeps = FrameDeps &
   IntakeRouteDeps &
   CostRouteDeps &
   CostAdminDeps &
+  RetentionRouteDeps &
   AuditRouteDeps &
   AccessRouteDeps &
   LoginRouteDeps & {
@@ -152,6 +155,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerIntakeRoutes(app, deps);
   registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);
+  registerRetentionRoutes(app, deps);
   registerCostRoutes(app, deps);
   registerCostAdminRoutes(app, deps);
   registerAccessRoutes(app, deps);

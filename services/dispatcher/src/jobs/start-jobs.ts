@@ -3,6 +3,10 @@ import { endStopped } from '../application/intake/stop-fleet.ts';
 import { createQueueBook } from '../application/admission/queue-book.ts';
 import { queueDepth } from '../application/admission/admit-sessions.ts';
 import { endPinned } from '../application/placement/end-pinned.ts';
+import { retainContent } from '../application/content/retain-content.ts';
+import type { RetainDeps } from '../application/content/retain-content.ts';
+import { applyRetention } from '../application/retention/apply-retention.ts';
+import { removeObjects } from '../application/retention/object-removals.ts';
 import { placeSession } from '../application/placement/place-session.ts';
 import type { PlaceSessionDeps } from '../application/placement/place-session.ts';
 import { abortLostExchanges, sayAlive } from '../application/gateway/gateway-alive.ts';
@@ -42,7 +46,8 @@ export interface JobDeps
     ReaperDeps,
     ReapExchangesDeps,
     AliveDeps,
-    RevocationWatchDeps {
+    RevocationWatchDeps,
+    RetainDeps {
   readonly rebuildLedger: () => Promise<void>;
   readonly clock: Clock;
   readonly queue: PlacementQueue & {
@@ -82,6 +87,9 @@ export function startJobs(deps: JobDeps): Jobs {
     ['stopped fleet', 2_000, null, () => endStopped(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
     ['abandoned calls', 5_000, 'ended', () => closeAbandoned(deps)],
+    ['retention', 60_000, null, () => applyRetention(deps)],
+    ['content', 10_000, 'ended', () => retainContent(deps)],
+    ['object removals', 10_000, 'erased', () => removeObjects(deps)],
     ['costs', 3_000, null, () => keepCosts(deps)],
   ];
   const admission = startAdmission({ ...deps, endPinned: (serverId) => endPinned(deps, serverId) });

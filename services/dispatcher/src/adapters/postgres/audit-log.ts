@@ -4,6 +4,7 @@ import type { ChainHead } from '@lemniscate/shared/audit/chain.ts';
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
 import { identitiesIn, withPseudonyms } from '@lemniscate/shared/audit/person.ts';
 import { normaliseText } from '@lemniscate/shared/audit/canonical.ts';
+import { redactValue } from '@lemniscate/shared/secrets/redact.ts';
 import { openingType } from '@lemniscate/shared/audit/entry.ts';
 import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
@@ -79,7 +80,12 @@ async function inPseudonyms(
   tx: Transaction,
   drafts: readonly AuditDraft[],
 ): Promise<readonly AuditDraft[]> {
-  const harmless = drafts.map((draft) => ({ ...draft, subject: normaliseText(draft.subject) }));
+  // a detected secret is not logged in clear text, wherever a path or a reason has brought it from
+  const harmless = drafts.map((draft) => ({
+    ...draft,
+    subject: normaliseText(draft.subject),
+    body: redactValue(draft.body),
+  }));
   const identities = harmless.flatMap(identitiesIn);
   if (identities.length === 0) return harmless;
   const pseudonyms = await people.pseudonyms(tx, identities);

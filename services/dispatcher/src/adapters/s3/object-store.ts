@@ -85,6 +85,10 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
         if (found?.Body === undefined) return null;
         return { bytes: found.ContentLength ?? 0, body: guardBody(options, Key, found.Body as Readable) };
       }),
+    remove: (Key) =>
+      guard(options, `remove ${Key}`, async () => {
+        await remove(Key);
+      }),
     size: (Key) =>
       guard(options, `look at ${Key}`, async () => {
         const found = await orMissing(client.send(new HeadObjectCommand({ Bucket, Key }), short()));

@@ -235,3 +235,36 @@ test('a page before the beginning says where to go on', async () => {
   const before = await logPage(record, claim.sessionId, { before: 0 }, 10);
   assert.deepEqual(before, { events: [], nextAfter: 0, nextBefore: null });
 });
+
+test('a secret in output, text, title or message is shown and stored as its kind, and in the audit log too', async () => {
+  const claim = await openTestSession(record);
+  // put together here, so that no scanner of repositories takes it for a real one
+  const key = `AKIA${'ABCDEFGH234567QR'}`;
+  const more = { durationMs: 1, title: `use ${key}`, message: `refused ${key}` };
+  await ingestBatch(
+    record,
+    claim,
+    batch(
+      1,
+      text(`the key is ${key}`),
+      { type: 'output', callId: 'c1', stream: 'stdout', text: `${key}\n` },
+      { type: 'tool_call', callId: 'c1', turn: 1, tool: 'read_file', state: 'done', ...more },
+    ),
+  );
+  const shown = JSON.stringify(await page(claim.sessionId));
+  assert.ok(shown.includes('[secret:') && !shown.includes(key), shown);
+  await record.database.transaction((tx) =>
+    record.audit.append(tx, sessionChain(claim.sessionId), [
+      {
+        type: 'file.read',
+        subject: 'spiffe://lemniscate/x/y',
+        body: { call: 'c1', path: `keys/${key}.txt` },
+      },
+    ]),
+  );
+  const rows = await record.database.query<{ body: Buffer }>(
+    'SELECT body FROM audit_entries WHERE chain = $1',
+    [sessionChain(claim.sessionId)],
+  );
+  assert.doesNotMatch(rows.map(({ body }) => body.toString()).join(''), new RegExp(key));
+});

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { serverEventSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { harmless } from './harmless.ts';
 
@@ -25,7 +26,8 @@ export interface NumberedEvent {
 
 /**
  * Reads a batch of `eventBatchSchema`. An event that cannot be read keeps its number and becomes a notice that says so:
- * refusing the batch would make its journal send it for ever.
+ * refusing the batch would make its journal send it for ever. Secrets in it are replaced here, before anybody is shown it
+ * or it is stored; one that is cut in two by the bounds of two events is not seen.
  * @throws CodedError `request_invalid` when the frame itself cannot be read
  */
 export function readBatch(body: unknown, now: Date): NumberedEvent[] {
@@ -35,8 +37,19 @@ export function readBatch(body: unknown, now: Date): NumberedEvent[] {
   return frame.data.events.map(({ at, event }, index) => ({
     seq: frame.data.firstSeq + index,
     at: readTime(at, now),
-    event: harmless(readEvent(event)),
+    event: withoutSecrets(harmless(readEvent(event))),
   }));
+}
+
+/** Members that hold words; ids stay what they are, for other rows are found by them. */
+const words: readonly string[] = ['text', 'title', 'message', 'preview'];
+
+function withoutSecrets(event: ServerEvent): ServerEvent {
+  const redacted = Object.entries(event).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'string' && words.includes(name) ? redactSecrets(value) : value,
+  ]);
+  return Object.fromEntries(redacted) as ServerEvent;
 }
 
 function readEvent(value: unknown): ServerEvent {

@@ -13,6 +13,8 @@ export interface ObjectStore {
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** Null when there is no such object. The stream ends or fails in bounded time; `bytes` is the store's word. */
   get(key: string): Promise<{ readonly bytes: number; readonly body: AsyncIterable<Uint8Array> } | null>;
+  /** Removes an object; one that is not there is removed already. */
+  remove(key: string): Promise<void>;
   /** Length in bytes, or null when there is no such object. */
   size(key: string): Promise<number | null>;
   /** An address for one PUT of exactly these bytes; length and checksum are part of the signature. */

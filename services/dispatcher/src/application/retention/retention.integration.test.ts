@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Client } from 'pg';
+import { noRules } from '@lemniscate/shared/api/retention.ts';
+import { fleetChain, reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import type { ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
+import { createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
+import { createKeyFile } from '../../adapters/content-keys/key-file.ts';
+import { createPeopleMap } from '../../adapters/postgres/people-map.ts';
+import { createTestRecord } from '../../testing/traffic/record.ts';
+import type { TestRecord } from '../../testing/traffic/record.ts';
+import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
+import { countParts, readContent } from '../content/read-content.ts';
+import { retainContent } from '../content/retain-content.ts';
+import { shredProject } from '../content/shred.ts';
+import { ingestBatch } from '../events/ingest-batch.ts';
+import type { AttemptClaim } from '../events/live-attempt.ts';
+import type { Person } from '../identity.ts';
+import { objectKey } from '../ports/object-store.ts';
+import { endSession } from '../sessions/end-session.ts';
+import { applyRetention } from './apply-retention.ts';
+import { erasePerson, erasedPersonColumns, otherPersonColumns } from './erase-person.ts';
+import { eraseSession } from './erase-session.ts';
+import { placeHold, releaseHold } from './holds.ts';
+import { removeObjects } from './object-removals.ts';
+import { setRules } from './rules.ts';
+
+let record: TestRecord;
+let owner: Client;
+const folder = mkdtempSync(join(tmpdir(), 'retention-'));
+writeFileSync(join(folder, 'key'), `${randomBytes(32).toString('base64')}\n`);
+const contentKeys = createKeyFile(join(folder, 'key'));
+const admin: Person = { subject: 'root@example.org', name: 'Root', kind: 'human', roles: ['administrator'] };
+let deps: TestRecord & { contentKeys: typeof contentKeys; people: ReturnType<typeof createPeopleMap> };
+
+before(async () => {
+  record = await createTestRecord();
+  owner = new Client({ connectionString: record.url.href });
+  await owner.connect();
+  deps = { ...record, contentKeys, people: createPeopleMap(record.clock) };
+});
+after(async () => {
+  await owner.end();
+  await record.close();
+  rmSync(folder, { recursive: true });
+});
+
+const at = '2026-01-01T00:00:00.000Z';
+
+/** An ended session by a person with the marker in every store that holds content. */
+async function endedSession(marker: string, person = 'person-1'): Promise<AttemptClaim> {
+  const claim = await openTestSession(record);
+  const id = claim.sessionId;
+  const query = (text: string, values: unknown[]) => record.database.query(text, values);
+  await query('UPDATE sessions SET instruction = $2, opened_by = $3, message = $2 WHERE id = $1', [
+    id,
+    `do ${marker}`,
+    person,
+  ]);
+  const text = (words: string) => ({ at, event: { type: 'text', turn: 1, text: words } });
+  const output = { type: 'output', callId: 'c1', stream: 'stdout', text: `${marker} ${'x'.repeat(20_000)}` };
+  await ingestBatch(record, claim, { firstSeq: 1, events: [text(`said ${marker}`), { at, event: output }] });
+  await query(
+    `INSERT INTO approvals (id, session_id, call_id, arguments_digest, policy_digest, tool, title, arguments, reasons,
+       state, decided_by, subject, pattern, expires_at)
+     VALUES ($1, $2, 'c1', '', '', 'run_command', $3, to_jsonb(ARRAY[$3]), to_jsonb(ARRAY[$3]), 'approved', 'human', $4, $3,
+       now())`,
+    [`apr_${marker}`.replace(marker, id), id, marker, person],
+  );
+  await query(
+    `INSERT INTO tool_calls (session_id, attempt, call_id, turn, tool, state, answer, decided_by, path, ended_at)
+     VALUES ($1, 1, 'c1', 1, 'read_file', 'done', to_jsonb(ARRAY[$2]), 'human', $2, now())`,
+    [id, marker],
+  );
+  const file = { path: `${marker}.js`, change: 'added', insertions: 1, deletions: 0, flags: [] };
+  const summary = { sha256: 'a'.repeat(64), bytes: 1, baseCommit: 'b', baseTree: 't', files: [file] };
+  await query(
+    `INSERT INTO diffs (session_id, summary, patch, state, decided_by) VALUES ($1, $2, $3, 'accepted', $4)`,
+    [id, { ...summary, insertions: 1, deletions: 0 }, Buffer.from(`+${marker}`), person],
+  );
+  const archive = Buffer.from(`archive ${id} ${marker}`);
+  const archiveDigest = createHash('sha256').update(archive).digest('hex');
+  await record.objects.put(objectKey('local', archiveDigest), archive);
+  await query(
+    `INSERT INTO checkpoints (session_id, number, attempt, cause, event_position, base_commit, transcript_sha256,
+       transcript_bytes, archive_sha256, archive_bytes, workspace_digest, home_digest)
+     VALUES ($1, 1, 1, 'pause', 1, 'b', $2, 1, $2, 1, '', '')`,
+    [id, archiveDigest],
+  );
+  await record.database.transaction((tx) =>
+    endSession(record, tx, { sessionId: id, reason: 'finished', message: `done ${marker}`, subject: person }),
+  );
+  return claim;
+}
+
+/** Every table that holds the text in any of its columns, whatever their type. */
+async function tablesWith(text: string): Promise<string[]> {
+  const tables = await owner.query<{ name: string }>(
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
+  );
+  const found: string[] = [];
+  const hex = Buffer.from(text).toString('hex');
+  for (const { name } of tables.rows) {
+    const { rowCount } = await owner.query(
+      `SELECT FROM "${name}" t WHERE t::text LIKE '%' || $1 || '%' OR t::text LIKE '%' || $2 || '%' LIMIT 1`,
+      [text, hex],
+    );
+    if (rowCount === 1) found.push(name);
+  }
+  return found;
+}
+
+async function isWhole(chain: string): Promise<void> {
+  const { rows } = await owner.query<Omit<ChainedEntry, 'seq' | 'at'> & { seq: string; at: Date }>(
+    'SELECT * FROM audit_entries WHERE chain = $1 ORDER BY seq',
+    [chain],
+  );
+  const verifier = createChainVerifier(chain);
+  for (const row of rows) verifier.push({ ...row, seq: Number(row.seq), at: row.at.toISOString() });
+  assert.equal(verifier.finish(), null);
+}
+
+const last = async (chain: string) => (await chainEntries(record, chain)).at(-1);
+
+test('an erased session is found nowhere, its object neither, and its chain and the citation stand', async () => {
+  const claim = await endedSession('MARKERone');
+  const [segment] = await record.database.query<{ segment_key: string }>(
+    'SELECT segment_key FROM session_events WHERE session_id = $1 AND segment_key IS NOT NULL',
+    [claim.sessionId],
+  );
+  const key = segment?.segment_key ?? assert.fail('the output lies in a segment');
+  // the search can find it
+  assert.deepEqual(await tablesWith('MARKERone'), [
+    'approvals',
+    'diffs',
+    'session_events',
+    'sessions',
+    'tool_calls',
+  ]);
+  assert.ok((await record.objects.size(key)) !== null);
+  const archive = createHash('sha256').update(`archive ${claim.sessionId} MARKERone`).digest('hex');
+  assert.ok((await record.objects.size(objectKey('local', archive))) !== null);
+  const removed = await eraseSession(deps, admin, claim.sessionId);
+  assert.ok(
+    (removed['events'] ?? 0) >= 2 &&
+      removed['segments'] === 1 &&
+      removed['diffs'] === 1 &&
+      removed['snapshots'] === 1,
+  );
+  await removeObjects(record);
+  assert.deepEqual(await tablesWith('MARKERone'), []);
+  assert.equal(await record.objects.size(key), null);
+  assert.equal(await record.objects.size(objectKey('local', archive)), null);
+  const entry = await last(reviewChain('local'));
+  assert.equal(entry?.type, 'session.erased');
+  assert.equal(entry.subject, admin.subject);
+  assert.equal(entry.body['sessionChainClosed'], true);
+  await isWhole(sessionChain(claim.sessionId));
+  await isWhole(reviewChain('local'));
+  // again: nothing left, and no second entry
+  const entries = (await chainEntries(record, reviewChain('local'))).length;
+  await eraseSession(deps, admin, claim.sessionId);
+  assert.equal((await chainEntries(record, reviewChain('local'))).length, entries);
+});
+
+test('an object that another session still means outlives the erasure', async () => {
+  const [one, other] = [await endedSession('MARKERshared'), await endedSession('MARKERshared')];
+  const keys = await record.database.query<{ session_id: string; segment_key: string }>(
+    'SELECT session_id, segment_key FROM session_events WHERE segment_key IS NOT NULL AND session_id = ANY ($1)',
+    [[one.sessionId, other.sessionId]],
+  );
+  assert.equal(new Set(keys.map(({ segment_key }) => segment_key)).size, 1);
+  const key = keys[0]?.segment_key ?? '';
+  await eraseSession(deps, admin, one.sessionId);
+  await removeObjects(record);
+  assert.ok((await record.objects.size(key)) !== null);
+  await eraseSession(deps, admin, other.sessionId);
+  await removeObjects(record);
+  assert.equal(await record.objects.size(key), null);
+});
+
+test('a running session and one under a legal hold are not erased, by nobody and no rule', async () => {
+  const running = await openTestSession(record);
+  await assert.rejects(eraseSession(deps, admin, running.sessionId), { code: 'conflict' });
+  const claim = await endedSession('MARKERheld');
+  const old = `UPDATE sessions SET ended_at = now() - interval '10 days' WHERE id = $1`;
+  await record.database.query(old, [claim.sessionId]);
+  const session = await placeHold(deps, admin, { scope: 'session', of: claim.sessionId });
+  const project = await placeHold(deps, admin, { scope: 'project', of: 'local' });
+  await setRules(deps, admin, 'local', { ...noRules, sessions: 1 });
+  for (const hold of [session, project]) {
+    await assert.rejects(eraseSession(deps, admin, claim.sessionId), { code: 'conflict' });
+    await assert.rejects(erasePerson(deps, admin, 'person-1'), { code: 'conflict' });
+    await applyRetention(deps);
+    assert.ok((await tablesWith('MARKERheld')).length > 0);
+    await releaseHold(deps, admin, hold);
+  }
+  await assert.rejects(releaseHold(deps, admin, project), { code: 'not_found' });
+  await applyRetention(deps);
+  assert.deepEqual(await tablesWith('MARKERheld'), []);
+  const types = (await chainEntries(record, reviewChain('local'))).map(({ type }) => type);
+  for (const type of ['hold.placed', 'hold.released', 'retention.changed', 'retention.applied'])
+    assert.ok(types.includes(type), type);
+  await setRules(deps, admin, 'local', noRules);
+});
+
+test('each rule removes its store when the days are over, not before, and says how much', async () => {
+  const claim = await endedSession('MARKERrule');
+  const age = (days: number) =>
+    record.database.query('UPDATE sessions SET ended_at = now() - make_interval(days => $2) WHERE id = $1', [
+      claim.sessionId,
+      days,
+    ]);
+  await setRules(deps, admin, 'local', { ...noRules, logs: 7, diffs: 30, snapshots: 30 });
+  await age(6);
+  assert.equal(await applyRetention(deps), 0);
+  await age(8);
+  assert.equal(await applyRetention(deps), 1);
+  assert.deepEqual(await tablesWith('MARKERrule'), ['approvals', 'diffs', 'sessions', 'tool_calls']);
+  const { body } = (await last(reviewChain('local'))) ?? assert.fail();
+  assert.deepEqual([body['rule'], body['days'], body['sessions']], ['logs', 7, 1]);
+  await age(31);
+  assert.equal(await applyRetention(deps), 2);
+  assert.ok(!(await tablesWith('MARKERrule')).includes('diffs'));
+  assert.equal(await applyRetention(deps), 0);
+  await setRules(deps, admin, 'local', noRules);
+});
+
+test('an erased person is found nowhere, the entries of their acts stand, and nobody is erased by mistake', async () => {
+  const identity = 'erase.me@example.org';
+  await record.database.query(
+    `INSERT INTO people (subject, name, email) VALUES ($1, 'Erika Mustermann', $1)`,
+    [identity],
+  );
+  const claim = await endedSession('MARKERperson', identity);
+  const other = await endedSession('MARKERother', 'somebody else');
+  await record.database.query('UPDATE diffs SET decided_by = $2 WHERE session_id = $1', [
+    other.sessionId,
+    identity,
+  ]);
+  await record.database.query(`UPDATE sessions SET message = 'Stopped by Erika Mustermann.' WHERE id = $1`, [
+    other.sessionId,
+  ]);
+  assert.ok((await tablesWith(identity)).includes('audit_people'));
+  await assert.rejects(erasePerson(deps, admin, admin.subject), { code: 'conflict' });
+  await assert.rejects(erasePerson(deps, admin, 'nobody@example.org'), { code: 'not_found' });
+  const { person } = await erasePerson(deps, admin, identity);
+  assert.deepEqual(await tablesWith(identity), []);
+  assert.deepEqual(await tablesWith('Erika Mustermann'), []);
+  assert.deepEqual(await tablesWith('MARKERperson'), []);
+  assert.ok((await tablesWith('MARKERother')).length > 0);
+  assert.ok((await tablesWith(person)).includes('audit_entries'));
+  const entry = await last(fleetChain);
+  assert.deepEqual([entry?.type, entry?.body['person']], ['person.erased', person]);
+  for (const chain of [sessionChain(claim.sessionId), reviewChain('local'), fleetChain]) await isWhole(chain);
+});
+
+test('content is retained encrypted, read on record alone, and shredded with the chain whole', async () => {
+  const without = { ...deps, contentKeys: null };
+  const rules = { ...noRules, content: 30 };
+  await assert.rejects(setRules(without, admin, 'local', rules), { code: 'request_invalid' });
+  const before = await endedSession('MARKERbefore');
+  await setRules(deps, admin, 'local', rules);
+  const claim = await endedSession('MARKERkept');
+  await retainContent(deps);
+  assert.equal(await retainContent(deps), 0);
+  assert.equal(await countParts(record.database, before.sessionId), 0, 'retained what ended before the rule');
+  assert.equal(await countParts(record.database, claim.sessionId), 2);
+  const [row] = await record.database.query<{ object_key: string }>(
+    'SELECT object_key FROM retained_content WHERE session_id = $1 AND part = 1',
+    [claim.sessionId],
+  );
+  assert.match(row?.object_key ?? '', /^content\/local\//);
+  const found = await record.objects.get(row?.object_key ?? '');
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of found?.body ?? []) chunks.push(chunk);
+  assert.doesNotMatch(Buffer.concat(chunks).toString('latin1'), /MARKER/);
+  const read = async (part: number) => JSON.stringify(await readContent(deps, admin, claim.sessionId, part));
+  assert.match(await read(0), /do MARKERkept/);
+  assert.match(await read(1), /said MARKERkept.*MARKERkept xxxx/);
+  const entry = await last(reviewChain('local'));
+  assert.deepEqual([entry?.type, entry?.subject, entry?.body['part']], ['content.read', admin.subject, 1]);
+  // another part's bytes in this one's place are refused
+  const swap = (from: number, to: number) =>
+    record.database.query(
+      `UPDATE retained_content SET (object_key, sha256) = (SELECT object_key, sha256 FROM retained_content
+         WHERE session_id = $1 AND part = $2) WHERE session_id = $1 AND part = $3`,
+      [claim.sessionId, from, to],
+    );
+  await assert.rejects(swap(1, 0), { code: '42501' });
+  await owner.query('GRANT UPDATE ON retained_content TO lemniscate_app');
+  await swap(1, 0);
+  await assert.rejects(read(0), { code: 'storage_failed' });
+  assert.equal(await shredProject(deps, admin, 'local'), 1);
+  await assert.rejects(read(0), { code: 'not_found' });
+  await removeObjects(record);
+  assert.equal(await record.objects.size(row?.object_key ?? ''), null);
+  const keys = await record.database.query('SELECT 1 FROM content_keys WHERE wrapped IS NOT NULL');
+  assert.equal(keys.length, 0);
+  assert.equal((await last(reviewChain('local')))?.type, 'content.shredded');
+  await isWhole(reviewChain('local'));
+  await endedSession('MARKERafter');
+  assert.equal(await retainContent(deps), 0, 'a shredded project retains nothing');
+  assert.equal(objectKey('local', 'a').startsWith('content/'), false);
+});
+
+test('every column of the schema that could name a person is one that an erasure empties', async () => {
+  const { rows } = await owner.query<{ name: string }>(
+    `SELECT c.table_name || '.' || c.column_name AS name FROM information_schema.columns c
+     JOIN pg_tables t ON t.tablename = c.table_name AND t.schemaname = c.table_schema
+     WHERE c.table_schema = 'public' AND c.data_type = 'text'
+       AND (c.column_name ~ '_by$' OR c.column_name IN ('subject', 'caller', 'owner', 'pinned_to')) ORDER BY 1`,
+  );
+  // these say human or automation, or name a key
+  const others = ['approvals.decided_by', 'budget_extensions.decided_by', 'tool_calls.decided_by'];
+  const known = new Set([
+    ...erasedPersonColumns(),
+    ...otherPersonColumns,
+    ...others,
+    'content_keys.wrapped_by',
+  ]);
+  assert.ok(rows.length > 20);
+  assert.deepEqual(
+    rows.map(({ name }) => name).filter((name) => !known.has(name)),
+    [],
+    'add the column to erase-person.ts',
+  );
+});

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { findSecrets, redactSecrets, redactValue } from './redact.ts';
+
+// Samples are put together here from their parts, so that no scanner of repositories takes them for real.
+
+const letters = 'AbCdEfGhJkLmNpQrStUvWxYz23456789';
+const pick = (alphabet: string, length: number, salt = 0): string =>
+  Array.from({ length }, (_, at) => alphabet[(at * 7 + salt * 5 + 3) % alphabet.length]).join('');
+const mixed = (length: number, salt = 0): string => pick(letters, length, salt);
+const hex = (length: number): string => pick('0123456789abcdef', length);
+const upper = (length: number): string => pick('ABCDEFGHJKLMNPQRSTUVWXYZ234567', length);
+const lower = (length: number): string => pick('abcdefghjkmnpqrstuvwxyz23456789', length);
+const uuid = `${hex(8)}-${hex(4)}-${hex(4)}-${hex(4)}-${hex(12)}`;
+const digits = (length: number): string => pick('1234567890', length);
+
+/** Kind to a text that holds one; the part that must be gone is between ⟦ and ⟧. */
+const samples: Readonly<Record<string, string>> = {
+  'AWS access key': `⟦AKIA${upper(16)}⟧`,
+  'AWS session key': `id ⟦ASIA${upper(16)}⟧ used`,
+  'AWS secret key': `AWS_SECRET_ACCESS_KEY=⟦${mixed(40)}⟧`,
+  'Azure storage key': `AccountName=x;AccountKey=⟦${mixed(86)}==⟧;EndpointSuffix=y`,
+  'Azure SAS': `https://x.blob.core.windows.net/c?sv=1&sig=⟦${mixed(43)}%3D⟧&se=2`,
+  'Azure client secret': `secret: ⟦${mixed(3)}8Q~${mixed(34)}⟧`,
+  'Google API key': `⟦AI${'za'}${mixed(35)}⟧`,
+  'Google OAuth secret': `⟦GOC${'SPX'}-${mixed(28)}⟧`,
+  'Google access token': `⟦ya29.${mixed(60)}⟧`,
+  'GCP service account key': `"private_key": "⟦-----BEGIN PRIVATE KEY-----\\n${mixed(64)}\\n-----END PRIVATE KEY-----⟧"`,
+  DigitalOcean: `⟦dop_v1_${hex(64)}⟧`,
+  Alibaba: `⟦LTAI${mixed(20)}⟧`,
+  Fly: `⟦fo1_${mixed(43)}⟧`,
+  Heroku: `⟦HRKU-${mixed(40)}⟧`,
+  Netlify: `⟦nfp_${mixed(36)}⟧`,
+  PlanetScale: `⟦pscale_tkn_${mixed(43)}⟧`,
+  Supabase: `⟦sbp_${hex(40)}⟧`,
+  Vault: `X-Vault-Token: ⟦hvs.${mixed(90)}⟧`,
+  Terraform: `⟦${mixed(14)}.atlasv1.${mixed(67)}⟧`,
+  Pulumi: `⟦pul-${hex(40)}⟧`,
+  Doppler: `⟦dp.st.${mixed(44)}⟧`,
+  Tailscale: `⟦tskey-auth-${mixed(12)}-${mixed(32)}⟧`,
+  'GitHub personal token': `⟦gh${'p_'}${mixed(36)}⟧`,
+  'GitHub app token': `https://x-access-token:⟦gh${'s_'}${mixed(36)}⟧@github.com/a/b`,
+  'GitHub fine-grained': `⟦github${'_pat_'}${mixed(22)}_${mixed(59)}⟧`,
+  GitLab: `⟦gl${'pat-'}${mixed(20)}⟧`,
+  'GitLab deploy token': `⟦gl${'dt-'}${mixed(20)}⟧`,
+  Bitbucket: `⟦ATBB${mixed(24)}${pick('0123456789ABCDEF', 8)}⟧`,
+  Atlassian: `⟦ATATT3${mixed(180)}⟧`,
+  npm: `⟦npm_${mixed(36)}⟧`,
+  'npm legacy auth': `//registry.npmjs.org/:_authToken=⟦${uuid}⟧`,
+  PyPI: `⟦pypi-AgEIcHlwaS5vcmc${mixed(120)}⟧`,
+  RubyGems: `⟦rubygems_${hex(48)}⟧`,
+  NuGet: `⟦oy2${lower(43)}⟧`,
+  'crates.io': `⟦cio${mixed(32)}⟧`,
+  'Docker Hub': `⟦dckr_pat_${mixed(27)}⟧`,
+  Sourcegraph: `⟦sgp_${hex(40)}⟧`,
+  Postman: `⟦PMAK-${hex(24)}-${hex(34)}⟧`,
+  Anthropic: `⟦sk-${'ant'}-api03-${mixed(93)}AA⟧`,
+  'OpenAI project key': `⟦sk-${'proj'}-${mixed(120)}⟧`,
+  'OpenAI old key': `⟦sk-${mixed(20)}T3Blbk${'FJ'}${mixed(20)}⟧`,
+  'Hugging Face': `⟦hf_${pick('AbCdEfGhJkLmNpQrStUvWxYz', 34)}⟧`,
+  Replicate: `⟦r8_${mixed(37)}⟧`,
+  Groq: `⟦gsk_${mixed(52)}⟧`,
+  xAI: `⟦xai-${mixed(80)}⟧`,
+  Perplexity: `⟦pplx-${mixed(48)}⟧`,
+  OpenRouter: `⟦sk-or-v1-${hex(64)}⟧`,
+  Stripe: `⟦sk_${'live'}_${mixed(24)}⟧`,
+  'Stripe restricted': `⟦rk_${'live'}_${mixed(24)}⟧`,
+  'Stripe webhook': `⟦whsec_${mixed(32)}⟧`,
+  Square: `⟦sq0atp-${mixed(22)}⟧`,
+  Shopify: `⟦shp${'at'}_${hex(32)}⟧`,
+  Braintree: `⟦access_token$production$${lower(16)}$${hex(32)}⟧`,
+  EasyPost: `⟦EZAK${mixed(54)}⟧`,
+  'Slack bot token': `⟦xox${'b'}-${digits(12)}-${digits(12)}-${mixed(24)}⟧`,
+  'Slack app token': `⟦xapp-1-A0123456789-${digits(13)}-${hex(64)}⟧`,
+  'Slack webhook': `https://hooks.slack${'.com'}/services/⟦T${upper(8)}/B${upper(8)}/${mixed(24)}⟧`,
+  'Discord webhook': `https://discord.com/api/webhooks/${digits(18)}/⟦${mixed(68)}⟧`,
+  'Discord bot': `⟦M${mixed(23)}.${mixed(6)}.${mixed(38)}⟧`,
+  Telegram: `⟦${digits(10)}:AA${mixed(33)}⟧`,
+  'Teams webhook': `https://x.webhook.office.com/webhookb2/⟦${uuid}@${uuid}/IncomingWebhook/${hex(32)}/${uuid}⟧`,
+  SendGrid: `⟦SG.${mixed(22)}.${mixed(43)}⟧`,
+  Mailgun: `⟦key-${hex(32)}⟧`,
+  Mailchimp: `⟦${hex(32)}-us14⟧`,
+  Twilio: `⟦SK${hex(32)}⟧`,
+  Brevo: `⟦xkeysib-${hex(64)}-${mixed(16)}⟧`,
+  Linear: `⟦lin_api_${mixed(40)}⟧`,
+  Notion: `⟦ntn_${mixed(46)}⟧`,
+  Airtable: `⟦pat${mixed(14)}.${hex(64)}⟧`,
+  Figma: `⟦figd_${mixed(40)}⟧`,
+  HubSpot: `⟦pat-na1-${uuid}⟧`,
+  Contentful: `⟦CFPAT-${mixed(43)}⟧`,
+  'New Relic': `⟦NRAK-${upper(27)}⟧`,
+  Sentry: `⟦sntrys_${mixed(80)}⟧`,
+  Grafana: `⟦glsa_${mixed(32)}_${hex(8)}⟧`,
+  Dynatrace: `⟦dt0c01.${upper(24)}.${upper(64)}⟧`,
+  Databricks: `⟦dapi${hex(32)}⟧`,
+  '1Password': `⟦ops_eyJ${mixed(120)}⟧`,
+  'PEM private key': `⟦-----BEGIN RSA PRIVATE KEY-----\n${mixed(64)}\n-----END RSA PRIVATE KEY-----⟧`,
+  'OpenSSH private key': `⟦-----BEGIN OPENSSH PRIVATE KEY-----\n${mixed(70)}\n-----END OPENSSH PRIVATE KEY-----⟧`,
+  'PGP private key': `⟦-----BEGIN PGP PRIVATE KEY BLOCK-----\n${mixed(64)}\n-----END PGP PRIVATE KEY BLOCK-----⟧`,
+  'private key that is cut off': `⟦-----BEGIN EC PRIVATE KEY-----\n${mixed(64)}⟧`,
+  age: `⟦AGE-SECRET-KEY-1${pick('02456789ACDEFGHJKLMNPQRSTUVWXYZ', 58)}⟧`,
+  PuTTY: `⟦PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 1\n${mixed(64)}\nPrivate-MAC: ${hex(64)}⟧`,
+  JWT: `cookie ⟦eyJ${mixed(20)}.eyJ${mixed(60)}.${mixed(43)}⟧`,
+  'bearer header': `curl -H "Authorization: Bearer ⟦${mixed(40)}⟧" https://x`,
+  'basic header': `Authorization: Basic ⟦${mixed(24)}==⟧`,
+  'password in a URL': `postgres://app:⟦${mixed(14)}⟧@db.internal:5432/x`,
+  'password in a Redis URL': `redis://default:⟦hunter-two-77⟧@cache:6379`,
+  'relay token': `⟦lmr_${mixed(43)}⟧`,
+  'assigned password': `DB_PASSWORD="⟦${mixed(24)}⟧"`,
+  'assigned token': `"api_key": "⟦${mixed(32)}⟧",`,
+};
+
+test('each of at least 60 kinds is found, wherever it stands in a line, and nothing around it is', () => {
+  assert.ok(Object.keys(samples).length >= 60, `${Object.keys(samples).length} kinds`);
+  const missed: string[] = [];
+  for (const [kind, marked] of Object.entries(samples)) {
+    const secret = /⟦([\s\S]*)⟧/.exec(marked)?.[1] ?? assert.fail(kind);
+    const text = marked.replaceAll(/[⟦⟧]/g, '');
+    for (const around of [text, `log: ${text} (done)`, JSON.stringify({ output: `${text}\n` })]) {
+      const inJson = around.startsWith('{') ? JSON.stringify(secret).slice(1, -1) : secret;
+      const redacted = redactSecrets(around);
+      if (redacted.includes(inJson) || !redacted.includes('[secret:'))
+        missed.push(`${kind}: ${redacted.slice(0, 80)}`);
+      assert.ok(!around.startsWith('log: ') || redacted.startsWith('log: '), kind);
+    }
+  }
+  assert.deepEqual(missed, []);
+});
+
+/** Lines that look like secrets to a careless eye: digests, ids, encoded images, code that speaks of secrets. */
+function harmlessLines(): string[] {
+  const digest = (name: string, salt: number) => createHash(name).update(`line ${salt}`);
+  const made = Array.from({ length: 2_000 }, (_, at) => [
+    `commit ${digest('sha1', at).digest('hex')}`,
+    `sha256:${digest('sha256', at).digest('hex')}  dist/app-${at}.js`,
+    `"integrity": "sha512-${digest('sha512', at).digest('base64')}",`,
+    `data:image/png;base64,${digest('sha512', at).digest('base64')}`,
+    `request ${digest('md5', at)
+      .digest('hex')
+      .replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, '$1-$2-$3-$4-$5')} took ${at} ms`,
+    `session s_01jd${digest('sha1', at).digest('hex').slice(0, 22)} is running on srv_${at}`,
+    `const token = await readToken(process.env.API_TOKEN_${at});`,
+    `password: \${{ secrets.DB_PASSWORD_${at} }}`,
+  ]).flat();
+  const root = new URL('../../../', import.meta.url);
+  const tracked = execFileSync('git', ['ls-files', '*.ts', '*.md', '*.json', '*.sql', '*.yaml', '*.mjs'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  const files = tracked
+    .trimEnd()
+    .split('\n')
+    .filter((file) => !/\.test\.ts$|\.contract\.ts$|testing\/|fixtures\/|secrets\//.test(file));
+  return [...made, ...files.flatMap((file) => readFileSync(new URL(file, root), 'utf8').split('\n'))];
+}
+
+test('in at least 10,000 harmless lines, this project’s own among them, nothing is taken for a secret', () => {
+  const lines = harmlessLines();
+  assert.ok(lines.length >= 10_000, `${lines.length} lines`);
+  const alarms = lines.filter((line) => findSecrets(line).length > 0);
+  assert.deepEqual(alarms.slice(0, 20), []);
+});
+
+test('a value is walked; names stay, and a text that tries to switch the search off does not', () => {
+  const key = `AKIA${upper(16)}`;
+  assert.deepEqual(redactValue({ note: [`use ${key}`], n: 1, none: null }), {
+    note: ['use [secret:aws]'].map(() => redactSecrets(`use ${key}`)),
+    n: 1,
+    none: null,
+  });
+  assert.ok(!redactSecrets(`/* secretlint-disable */ ${key}`).includes(key));
+});
+
+test('a megabyte of hostile text is searched in bounded time', () => {
+  for (const unit of [
+    'a',
+    'eyJ',
+    'sk-',
+    '://a:',
+    '-----BEGIN PRIVATE KEY-----',
+    'password=',
+    'AccountKey=',
+  ]) {
+    const text = unit.repeat(Math.ceil(262_144 / unit.length));
+    const begun = performance.now();
+    findSecrets(text);
+    const ms = performance.now() - begun;
+    assert.ok(ms < 5_000, `${unit}: ${Math.round(ms)} ms`);
+  }
+});
