@@ -24,6 +24,7 @@ const bodies = {
   'budget.exhausted': body({ cause: name }),
   'budget.declined': body({ decidedBy: z.enum(deciders) }),
   'budget.extended': body({}),
+  'budget.restarted': body({ cause: name }),
   'tool.proposed': body({ call: name, tool: name }),
   'tool.decided': body({ call: name, decidedBy: z.enum(deciders) }),
   'tool.executed': body({ call: name, state: name }),

@@ -15,6 +15,7 @@ export const auditEntryTypes = [
   'session.resumed',
   'budget.exhausted', // which budget; what was used; the person is asked
   'budget.declined', // nobody extends it: by a person, or by automation when nobody answered
+  'budget.restarted', // why the counters began anew, and what they had been
   'budget.extended', // extension's number, what it grants
   'tool.proposed', // call, tool, arguments digest, path where the tool names one
   'tool.decided', // call, verdict, decided by, reasons, subject

@@ -44,6 +44,7 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'session.resumed': map('applicationLifecycle', 99, 1, 'Session resumed'),
   'budget.exhausted': map('authorizeSession', 99, 4, 'Budget used up'),
   'budget.declined': map('authorizeSession', 99, 4, 'Budget not extended'),
+  'budget.restarted': map('authorizeSession', 1, 4, 'Budget counters restarted'),
   'budget.extended': map('authorizeSession', 1, 4, 'Budget extended'),
   'tool.proposed': map('apiActivity', 99, 2, 'Tool call proposed'),
   'tool.decided': map('authorizeSession', 1, 3, 'Tool call decided'),

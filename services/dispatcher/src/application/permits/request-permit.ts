@@ -11,6 +11,7 @@ import { readWaitedMs } from '../budgets/read-waited.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import { harmlessText } from '../events/harmless.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
+import { readTotals } from '../gateway/usage-totals.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { LiveEvents, LiveSignal } from '../ports/live-events.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -111,7 +112,11 @@ async function decide(
     ),
     readWaitedMs(tx, claim.sessionId),
   ]);
-  const session = { ...locked, waited_ms: waited };
+  const { maxTokens, maxCostUsd } = locked.policy.budgets;
+  // Most policies bound neither, and a permit is waited for.
+  const spent =
+    maxTokens === undefined && maxCostUsd === undefined ? null : await readTotals(tx, claim.sessionId);
+  const session = { ...locked, waited_ms: waited, spent };
   // What somebody decided about this very call comes before what they said about its like.
   const approval = known?.approval ?? known?.granted ?? null;
   const proposedBefore = known?.arguments_digest ?? null;
