@@ -45,11 +45,11 @@ suite('the native loop', () => {
     assert.equal((await resultOf(bench, mute.sessionId)).message, 'Used up.');
   });
 
-  test('elsewhere, and when money is what ran out, it just ends', async (t) => {
+  test('elsewhere it just ends', async (t) => {
     const bench = await startBench(t);
     for (const [surface, reason] of [
       ['api', 'budget_actions'],
-      ['terminal', 'budget_cost'],
+      ['ide', 'budget_cost'],
     ] as const) {
       const order = bench.order({ surface });
       bench.dispatcher.onPermit = () => ({ verdict: 'stop', reason, message: 'Used up.' });
