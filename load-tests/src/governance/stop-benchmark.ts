@@ -62,7 +62,7 @@ const situations: readonly Situation[] = [
 ];
 
 async function waitingFor(site: BenchFleet, { id }: SessionView, sign: string): Promise<SessionView> {
-  return site.until(`${sign}`, async () => {
+  return site.until(sign, async () => {
     const session = await site.session(id);
     return session.phase === sign || session.reason === sign ? session : undefined;
   });

@@ -29,6 +29,8 @@ export const auditEntryTypes = [
   'approval.requested',
   'approval.voted', // one of several people said yes
   'approval.decided', // subject, decision, how
+  'session.delegated', // child, the call that asked for it
+  'session.reported', // child, how it ended
   'session.messaged', // who; commitment to the text; whether it restarted the budget
   'session.stopped', // by whom
   'session.revoked', // by which administrator; alone or with its person

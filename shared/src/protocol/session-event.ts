@@ -88,9 +88,18 @@ export const dispatcherEventSchema = z.discriminatedUnion('type', [
     title: z.string(),
     argumentsDigest: z.string(),
     reasons: z.array(z.string()),
+    /** Where a sub-agent asks: its own session, in which the answer is to be given. */
+    sessionId: z.string().optional(),
     /** Where several people have to approve: how many, and how many have. */
     people: z.int().optional(),
     approvals: z.int().optional(),
+  }),
+  /** A sub-agent's session was opened, or its report was taken. */
+  z.object({
+    type: z.literal('delegation'),
+    sessionId: z.string(),
+    callId: z.string(),
+    state: z.enum(['opened', 'reported']),
   }),
   /** The budget is used up and the person is asked, or has answered. */
   z.object({

@@ -11,7 +11,7 @@ export interface UsageTotals extends Record<string, unknown> {
   readonly cost_usd: string;
   /** Known cost, and the reservation of whatever is not finally known. */
   readonly held_usd: string;
-  /** Known tokens of ended exchanges; of a cut one at least what it had reserved. */
+  /** Known tokens of ended exchanges and sub-agents; of a cut exchange at least what it had reserved. */
   readonly settled_tokens: number;
   /** Reserved by exchanges that run. */
   readonly open_tokens: number;
@@ -31,9 +31,11 @@ export async function readTotals(tx: Transaction, sessionId: string): Promise<Us
        coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
        trim_scale(coalesce(sum(cost_usd), 0))::text AS cost_usd,
        trim_scale(coalesce(sum(CASE WHEN complete THEN cost_usd
-         ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0))::text AS held_usd,
+         ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0)
+         + (SELECT delegated_usd FROM sessions WHERE id = $1))::text AS held_usd,
        coalesce(sum(CASE WHEN complete THEN tokens ELSE greatest(tokens, reserved_tokens) END)
-         FILTER (WHERE state <> 'begun'), 0)::bigint AS settled_tokens,
+         FILTER (WHERE state <> 'begun'), 0)::bigint
+         + (SELECT delegated_tokens FROM sessions WHERE id = $1) AS settled_tokens,
        coalesce(sum(reserved_tokens) FILTER (WHERE state = 'begun'), 0)::bigint AS open_tokens,
        coalesce((array_agg(tokens ORDER BY id DESC) FILTER (WHERE state <> 'begun'))[1], 0)::bigint AS last_tokens,
        coalesce((array_agg(cost_usd ORDER BY id DESC) FILTER (WHERE state <> 'begun'))[1], 0)::text AS last_usd,
