@@ -37,6 +37,7 @@ const bodies = {
   'approval.requested': body({ approval: name, call: name }),
   'approval.voted': body({ approval: name, call: name }),
   'approval.decided': body({ approval: name, decidedBy: z.enum(deciders) }),
+  'context.compacted': body({}),
   'session.delegated': body({ child: name, call: name }),
   'session.reported': body({ child: name, state: name }),
   'session.messaged': body({}),

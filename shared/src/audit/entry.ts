@@ -29,6 +29,7 @@ export const auditEntryTypes = [
   'approval.requested',
   'approval.voted', // one of several people said yes
   'approval.decided', // subject, decision, how
+  'context.compacted', // turn, how many messages; whether it cost an action
   'session.delegated', // child, the call that asked for it
   'session.reported', // child, how it ended
   'session.messaged', // who; commitment to the text; whether it restarted the budget

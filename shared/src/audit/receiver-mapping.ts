@@ -58,6 +58,7 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'approval.requested': map('authorizeSession', 99, 3, 'Approval requested'),
   'approval.voted': map('authorizeSession', 99, 4, 'Approval given by one of several'),
   'approval.decided': map('authorizeSession', 1, 4, 'Approval decided'),
+  'context.compacted': map('applicationLifecycle', 99, 1, 'Conversation cut short'),
   'session.delegated': map('authorizeSession', 1, 3, 'Task delegated to a sub-agent'),
   'session.reported': map('applicationLifecycle', 99, 2, 'Sub-agent reported'),
   'session.messaged': map('apiActivity', 99, 2, 'Message to a session'),

@@ -60,6 +60,8 @@ const writtenPolicySchema = z.strictObject({
     .default(86_400),
   /** Of runtimes that are programs in the sandbox. `hosted`: their own tools are off and they get ours. */
   cli: z.strictObject({ tools: z.enum(cliToolModes) }).optional(),
+  /** Tokens, by estimate, beyond which a conversation is cut short; below the context of the models that may be used. */
+  compactAtTokens: z.int().min(2_000).max(10_000_000).default(120_000),
   /** How far agents may hand parts of their task to sub-agents; absent: one level, eight of them. */
   delegation: delegationSchema.optional(),
   fourEyes: z.array(fourEyesRuleSchema).max(200).optional(),

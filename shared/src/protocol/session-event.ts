@@ -48,6 +48,8 @@ export const serverEventSchema = z.discriminatedUnion('type', [
     phase: z.enum(['booting', 'preparing', 'working', 'waiting', 'pausing', 'finishing']),
   }),
   z.object({ type: z.literal('turn'), turn: z.int().min(1) }),
+  /** The conversation has become too long and is cut short: so many messages are replaced by notes. */
+  z.object({ type: z.literal('compaction'), turn: z.int().min(1), messages: z.int().min(1) }),
   /** A fragment of what the model says. */
   z.object({ type: z.literal('text'), turn: z.int().min(1), text }),
   toolCallEvent,

@@ -115,6 +115,8 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
         return line(`${paint.yellow('!')} ${makeVisible(event.text)}`);
       case 'checkpoint':
         return line(paint.dim(`  checkpoint ${event.number} (${Math.ceil(event.bytes / 1024)} KiB)`));
+      case 'compaction':
+        return line(paint.dim(`  the conversation is cut short: ${event.messages} messages become notes`));
       case 'delegation':
         line(
           `${paint.magenta('◆')} sub-agent ${event.sessionId} ${event.state === 'opened' ? 'works on a part of the task' : 'has reported'}`,

@@ -68,6 +68,7 @@ export function sessionOrder(
     tools,
     cliTools: policy.cli?.tools ?? 'own',
     continueAfterToolRejection: policy.continueAfterToolRejection,
+    compactAtTokens: policy.compactAtTokens,
     commandMaxSeconds: policy.commandMaxSeconds,
     commandMaxOutputBytes: policy.commandMaxOutputBytes,
     profile: policy.sandboxProfile ?? defaultProfile,
