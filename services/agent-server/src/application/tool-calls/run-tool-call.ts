@@ -105,7 +105,8 @@ export async function takePermit(
   signal: AbortSignal,
 ): Promise<ToolCallOutcome | null> {
   // Already there when it waited through a pause.
-  if (call.state() === 'generating') call.become('generated', { title: makeVisibleLine(titleOf(name, input)) });
+  if (call.state() === 'generating')
+    call.become('generated', { title: makeVisibleLine(titleOf(name, input)) });
   const proposal = {
     callId: call.callId,
     turn: call.turn,
