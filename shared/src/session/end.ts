@@ -53,6 +53,7 @@ export const pauseReasons = [
   'awaiting_message',
   'awaiting_approval',
   'awaiting_extension',
+  'awaiting_sub_agent',
   'by_person',
 ] as const;
 export type PauseReason = (typeof pauseReasons)[number];

@@ -128,8 +128,7 @@ export async function takePermit(
 }
 
 function titleOf(name: ToolName, input: JsonObject): string {
-  if (name !== 'delegate')
-    return (tools[name] as Tool<SandboxToolName>).title(input as ToolArguments<SandboxToolName>);
+  if (name !== 'delegate') return (tools[name] as Tool<SandboxToolName>).title(input);
   const task = input['task'];
   return `delegate: ${typeof task === 'string' ? cut(task, 500) : ''}`;
 }

@@ -1,5 +1,4 @@
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
-import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
@@ -29,14 +28,6 @@ export async function findChild(
     [parentId, callId, argumentsDigest],
   );
   return row ?? null;
-}
-
-/** Whether any sub-agent of the session still works. */
-export async function hasOpenChild(tx: Transaction, parentId: string): Promise<boolean> {
-  const rows = await tx.query<{ state: SessionState }>('SELECT state FROM sessions WHERE parent_id = $1', [
-    parentId,
-  ]);
-  return rows.some(({ state }) => !sessionHasEnded(state));
 }
 
 export async function countChildren(tx: Transaction, parentId: string): Promise<number> {
