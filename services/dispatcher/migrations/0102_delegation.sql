@@ -1,7 +1,8 @@
 -- Up Migration
 -- A sub-agent's session. It belongs to one call of its parent, by the digest of the arguments, never to an attempt.
 ALTER TABLE sessions
-  ADD COLUMN parent_id text REFERENCES sessions (id),
+  -- no foreign key: its check would lock the parent while the child is locked, and locks go the other way
+  ADD COLUMN parent_id text,
   -- from the one that a person opened down to the parent
   ADD COLUMN ancestors text[] NOT NULL DEFAULT '{}',
   ADD COLUMN delegated_call text,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { verifySessionChain } from '@lemniscate/cli/audit-check.ts';
+import { openSession } from '@lemniscate/cli/open-session.ts';
 import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import { z } from 'zod';
 import { makeRepository, processesOf, runSession, startTestFleet } from './test-fleet.ts';
@@ -15,7 +16,8 @@ freeCommands: [sleep, 'true']
 `;
 
 before(async () => {
-  site = await startTestFleet();
+  // two slots in all
+  site = await startTestFleet({ LEMNISCATE_CAPACITY: '1' });
   folder = makeRepository(site.scratch, 'plain', { 'main.py': 'print("hello")\n', 'README.md': '# Plain\n' });
   await site.client.json('/v1/projects', z.unknown(), { method: 'POST', body: { id: 'lab', policy } });
 });
@@ -63,4 +65,27 @@ test('a stop of the parent ends the sub-agent that hangs in a command', async ()
     [(await readSession(child)).state, (await readSession(child)).exitCode],
     ['user_stopped', 130],
   );
+});
+
+test('in a full fleet a parent frees its slot for the one that it waits for', async () => {
+  const paused: string[] = [];
+  const request = { repositoryFolder: folder, project: 'lab', execution: 'server' } as const;
+  const { session: occupant } = await openSession(
+    site.client,
+    { ...request, instruction: 'run `sleep 3600`' },
+    AbortSignal.timeout(60_000),
+  );
+  // the parent has the last slot
+  const { session, audit } = await runSession(
+    site,
+    { ...request, instruction: 'delegate `say what is here`' },
+    ({ event }) => {
+      if (event.type === 'state' && event.state === 'paused') paused.push(event.reason ?? '');
+    },
+  );
+  assert.equal(session.state, 'completed', session.message ?? '');
+  assert.match(session.message ?? '', /has reported: The sub-agent has finished/);
+  assert.equal(audit.fault, null);
+  assert.deepEqual(paused, ['awaiting_sub_agent']);
+  await site.client.json(`/v1/sessions/${occupant.id}/stop`, z.unknown(), { method: 'POST', body: {} });
 });
