@@ -1,6 +1,8 @@
 import { auditBenchmark } from './audit/audit-benchmark.ts';
 import type { Benchmark } from './benchmark.ts';
 import { costsBenchmark } from './costs/costs-benchmark.ts';
+import { permitBenchmark } from './governance/permit-benchmark.ts';
+import { stopBenchmark } from './governance/stop-benchmark.ts';
 import { judgeBenchmark } from './judge/judge-benchmark.ts';
 import { relayBenchmark } from './relay/relay-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
@@ -11,6 +13,8 @@ export const benchmarks: readonly Benchmark[] = [
   startBenchmark,
   sessionBenchmark,
   judgeBenchmark,
+  permitBenchmark,
+  stopBenchmark,
   auditBenchmark,
   relayBenchmark,
   costsBenchmark,

@@ -23,3 +23,9 @@ export const extensionListSchema = z.object({ extensions: z.array(extensionViewS
 
 /** Body of `POST /v1/sessions/:id/extension`: the answer to the question that waits. */
 export const decideExtensionSchema = z.strictObject({ decision: z.enum(['extend', 'end']) });
+
+/** Body of `PUT /v1/sessions/:id/client-run`: the name that a client gave its own run, new with each of its starts. */
+export const clientRunSchema = z.strictObject({
+  run: z.string().regex(/^[\w.:-]{8,128}$/, 'must be 8 to 128 letters, digits and _.:-'),
+});
+export const clientRunAnswerSchema = z.object({ restarted: z.boolean() });

@@ -113,6 +113,8 @@ export const sessionViewSchema = z.object({
       paused: z.enum(['fleet', 'pool', 'project']).nullable(),
     })
     .nullable(),
+  /** The session whose agent has handed this one a part of its task; usage and cost of a session hold its sub-agents'. */
+  parent: z.string().nullable(),
 });
 export type SessionView = z.infer<typeof sessionViewSchema>;
 
@@ -153,6 +155,8 @@ export const approvalViewSchema = z.object({
   approvedBy: z.array(z.string()),
   /** What an approval "for this session" would cover: exactly this command, path or arguments of the tool. */
   pattern: z.string(),
+  /** Where a sub-agent asks: the session that it works for. */
+  delegatedBy: z.string().nullable(),
   createdAt: z.string(),
   expiresAt: z.string(),
 });

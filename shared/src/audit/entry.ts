@@ -15,6 +15,7 @@ export const auditEntryTypes = [
   'session.resumed',
   'budget.exhausted', // which budget; what was used; the person is asked
   'budget.declined', // nobody extends it: by a person, or by automation when nobody answered
+  'budget.restarted', // why the counters began anew, and what they had been
   'budget.extended', // extension's number, what it grants
   'tool.proposed', // call, tool, arguments digest, path where the tool names one
   'tool.decided', // call, verdict, decided by, reasons, subject
@@ -28,6 +29,9 @@ export const auditEntryTypes = [
   'approval.requested',
   'approval.voted', // one of several people said yes
   'approval.decided', // subject, decision, how
+  'context.compacted', // turn, how many messages; whether it cost an action
+  'session.delegated', // child, the call that asked for it
+  'session.reported', // child, how it ended
   'session.messaged', // who; commitment to the text; whether it restarted the budget
   'session.stopped', // by whom
   'session.revoked', // by which administrator; alone or with its person

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { cliToolModes } from '../protocol/session-order.ts';
 import { gatewayRulesSchema } from '../model/gateway-rules.ts';
 import { providerTools } from '../model/provider-tools.ts';
+import { delegationSchema } from './delegation.ts';
 import { egressRuleSchema } from './egress.ts';
 import { defaultFlaggedPaths } from './flagged-paths.ts';
 import {
@@ -59,6 +60,10 @@ const writtenPolicySchema = z.strictObject({
     .default(86_400),
   /** Of runtimes that are programs in the sandbox. `hosted`: their own tools are off and they get ours. */
   cli: z.strictObject({ tools: z.enum(cliToolModes) }).optional(),
+  /** Tokens, by estimate, beyond which a conversation is cut short; below the context of the models that may be used. */
+  compactAtTokens: z.int().min(2_000).max(10_000_000).default(120_000),
+  /** How far agents may hand parts of their task to sub-agents; absent: one level, eight of them. */
+  delegation: delegationSchema.optional(),
   fourEyes: z.array(fourEyesRuleSchema).max(200).optional(),
   /** Another spelling of `budgets.maxActions` and its like, for settings files; not both. */
   'execution.sessionMaxActions': budgetsSchema.shape.maxActions.removeDefault().optional(),

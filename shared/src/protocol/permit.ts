@@ -25,7 +25,13 @@ export type PermitRequest = z.infer<typeof permitRequestSchema>;
 
 export const permitAnswerSchema = z.discriminatedUnion('verdict', [
   /** Run it. */
-  z.object({ verdict: z.literal('go'), decidedBy: z.enum(deciders), reasons: z.array(z.string()) }),
+  z.object({
+    verdict: z.literal('go'),
+    decidedBy: z.enum(deciders),
+    reasons: z.array(z.string()),
+    /** The call was carried out by the dispatcher: what the model is told. Nothing is to be run. */
+    result: z.object({ isError: z.boolean(), text: z.string().max(256 * 1024) }).optional(),
+  }),
   /** The policy forbids it; `state` is what the call becomes on this surface. The loop goes on. */
   z.object({
     verdict: z.literal('forbidden'),

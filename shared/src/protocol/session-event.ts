@@ -48,6 +48,8 @@ export const serverEventSchema = z.discriminatedUnion('type', [
     phase: z.enum(['booting', 'preparing', 'working', 'waiting', 'pausing', 'finishing']),
   }),
   z.object({ type: z.literal('turn'), turn: z.int().min(1) }),
+  /** The conversation has become too long and is cut short: so many messages are replaced by notes. */
+  z.object({ type: z.literal('compaction'), turn: z.int().min(1), messages: z.int().min(1) }),
   /** A fragment of what the model says. */
   z.object({ type: z.literal('text'), turn: z.int().min(1), text }),
   toolCallEvent,
@@ -88,9 +90,18 @@ export const dispatcherEventSchema = z.discriminatedUnion('type', [
     title: z.string(),
     argumentsDigest: z.string(),
     reasons: z.array(z.string()),
+    /** Where a sub-agent asks: its own session, in which the answer is to be given. */
+    sessionId: z.string().optional(),
     /** Where several people have to approve: how many, and how many have. */
     people: z.int().optional(),
     approvals: z.int().optional(),
+  }),
+  /** A sub-agent's session was opened, or its report was taken. */
+  z.object({
+    type: z.literal('delegation'),
+    sessionId: z.string(),
+    callId: z.string(),
+    state: z.enum(['opened', 'reported']),
   }),
   /** The budget is used up and the person is asked, or has answered. */
   z.object({

@@ -43,6 +43,8 @@ export const sessionOrderSchema = z.object({
    */
   cliTools: z.enum(cliToolModes).optional(),
   continueAfterToolRejection: z.boolean(),
+  /** A conversation that is longer than about so many tokens is cut short in the middle of the loop; absent: never. */
+  compactAtTokens: z.int().min(1).optional(),
   commandMaxSeconds: z.int().min(1),
   commandMaxOutputBytes: z.int().min(1),
   /** Name of the sandbox profile; the server refuses one that it does not have. */

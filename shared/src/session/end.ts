@@ -53,9 +53,16 @@ export const pauseReasons = [
   'awaiting_message',
   'awaiting_approval',
   'awaiting_extension',
+  'awaiting_sub_agent',
   'by_person',
 ] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 
-/** Ends by a budget that leaves room for a last exchange with the model: tokens and money are not what ran out. */
-export const summarisedEnds: readonly EndReason[] = ['time_budget', 'budget_actions', 'budget_commands'];
+/** Ends by a budget after which a session may say in a last exchange how far it came; room for it stays reserved. */
+export const summarisedEnds: readonly EndReason[] = [
+  'time_budget',
+  'budget_actions',
+  'budget_commands',
+  'budget_tokens',
+  'budget_cost',
+];

@@ -13,6 +13,8 @@ export interface SurfaceRules {
   readonly messageRestartsBudget: boolean;
   /** Whether a message of the person grants the extension that is asked for. */
   readonly messageExtends: boolean;
+  /** Whether a client that was restarted and shows the session again begins with fresh counters. */
+  readonly clientRestartRestartsBudget: boolean;
   /** Whether a session that has used up its budget says in a last exchange, without tools, how far it came. */
   readonly summarisesAtBudgetEnd: boolean;
 }
@@ -23,6 +25,7 @@ const elsewhere: SurfaceRules = {
   compactionCostsAction: false,
   messageRestartsBudget: false,
   messageExtends: false,
+  clientRestartRestartsBudget: false,
   summarisesAtBudgetEnd: false,
 };
 
@@ -34,9 +37,10 @@ export const surfaceRules = {
     compactionCostsAction: true,
     messageRestartsBudget: true,
     messageExtends: false,
+    clientRestartRestartsBudget: false,
     summarisesAtBudgetEnd: true,
   },
-  ide: { ...elsewhere, messageExtends: true },
+  ide: { ...elsewhere, messageExtends: true, clientRestartRestartsBudget: true },
   api: elsewhere,
   trigger: elsewhere,
 } as const satisfies Readonly<Record<Surface, SurfaceRules>>;

@@ -51,11 +51,24 @@ export const toolCatalogue = {
       timeout_seconds: z.int().min(1).max(86_400).optional(),
     }),
   },
+  delegate: {
+    description:
+      'Hands a part of the task to a sub-agent and returns its report. It works in a session of its own, on a fresh copy of the repository as it was when this session began; it sees neither this conversation nor your changes, so the task must say all that it needs to know and what to report.',
+    schema: z.strictObject({
+      task: z.string().min(1).max(20_000),
+      max_actions: z.int().min(1).max(1000).optional(),
+      max_minutes: z.int().min(1).max(1440).optional(),
+    }),
+  },
 } as const;
 
 /** Name of a built-in tool. */
 export type ToolName = keyof typeof toolCatalogue;
 export const toolNames = Object.keys(toolCatalogue) as [ToolName, ...ToolName[]];
+
+/** Tools that run inside the sandbox; the others are answered by the dispatcher with their permit. */
+export type SandboxToolName = Exclude<ToolName, 'delegate'>;
+export const sandboxToolNames = toolNames.filter((name): name is SandboxToolName => name !== 'delegate');
 
 /** Whether the name is a built-in tool's. */
 export function isToolName(name: string): name is ToolName {

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { methods } from '@agentclientprotocol/sdk';
 import type { AgentContext, SessionUpdate, StopReason } from '@agentclientprotocol/sdk';
+import { clientRunAnswerSchema } from '@lemniscate/shared/api/extension.ts';
 import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { CreateSession, SessionView } from '@lemniscate/shared/api/session.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -37,6 +39,9 @@ export interface Conversation {
   close(): Promise<void>;
 }
 
+/** New with each start of this process. */
+const clientRun = randomUUID();
+
 /** How long the fleet may be away before the editor is told. */
 const patienceMs = 5 * 60_000;
 
@@ -51,6 +56,7 @@ export function createConversation(
   const { client } = deps;
   let sessionId = stored.fleetSessionId;
   let position = 0;
+  let attached: string | null = null;
   let cancelled = false;
   let turn: AbortController | null = null;
   const writer = createUpdateWriter();
@@ -76,13 +82,23 @@ export function createConversation(
     sessionId = session.id;
     position = 0;
     await deps.store.write(id, { folder: stored.folder, fleetSessionId: session.id });
+    await attach(session.id);
     return session.id;
+  }
+
+  /** The session's counters belong to this run of the editor's agent: one that was loaded again starts fresh. */
+  async function attach(to: string): Promise<void> {
+    if (attached === to) return;
+    const body = { run: clientRun };
+    await client.json(`/v1/sessions/${to}/client-run`, clientRunAnswerSchema, { method: 'PUT', body });
+    attached = to;
   }
 
   /** Says it to the present session, or opens a new one where that has ended. */
   async function speak(editor: AgentContext, text: string): Promise<string> {
     if (sessionId === null) return open(text);
     try {
+      await attach(sessionId);
       await sendMessage(client, sessionId, text);
       return sessionId;
     } catch (error) {

@@ -105,7 +105,10 @@ async function askPerson(client: ApiClient, sessionId: string, event: SessionEve
     if (extension !== undefined) await askExtension(client, extension);
   } else if (event.type === 'approval') {
     const { approvalId } = event;
-    const approval = (await waitingApprovals(client, sessionId)).find(({ id }) => id === approvalId);
+    // a sub-agent's question is answered in its own session
+    const approval = (await waitingApprovals(client, event.sessionId ?? sessionId)).find(
+      ({ id }) => id === approvalId,
+    );
     if (approval !== undefined) await askApproval(client, approval);
   }
 }

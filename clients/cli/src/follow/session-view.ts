@@ -115,6 +115,13 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
         return line(`${paint.yellow('!')} ${makeVisible(event.text)}`);
       case 'checkpoint':
         return line(paint.dim(`  checkpoint ${event.number} (${Math.ceil(event.bytes / 1024)} KiB)`));
+      case 'compaction':
+        return line(paint.dim(`  the conversation is cut short: ${event.messages} messages become notes`));
+      case 'delegation':
+        line(
+          `${paint.magenta('◆')} sub-agent ${event.sessionId} ${event.state === 'opened' ? 'works on a part of the task' : 'has reported'}`,
+        );
+        return;
       case 'diff':
         return line(
           `${paint.magenta('◆')} diff ${event.state}: ${event.acceptedFiles === undefined ? '' : `${event.acceptedFiles} of `}${countFiles(event.files)}, +${event.insertions} −${event.deletions}`,

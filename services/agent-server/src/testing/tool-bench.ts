@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createNewId } from '@lemniscate/shared/id.ts';
-import type { ToolArguments, ToolName } from '@lemniscate/shared/tools/catalogue.ts';
+import type { ToolArguments, SandboxToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import { sandboxDrivers } from '../adapters/sandbox/registry.ts';
 import type { Sandbox } from '../application/ports/sandbox-driver.ts';
 import { readProfiles } from '../application/sandbox-profiles.ts';
@@ -15,7 +15,7 @@ export interface ToolBench {
   readonly sandbox: Sandbox;
   /** Live output in the order it came. */
   readonly output: string[];
-  use<Name extends ToolName>(
+  use<Name extends SandboxToolName>(
     name: Name,
     input: ToolArguments<Name>,
     change?: Partial<ToolContext>,

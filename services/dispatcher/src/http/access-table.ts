@@ -103,6 +103,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /v1/sessions/:id/approvals': row('approvals', 'session', readers),
   'POST /v1/sessions/:id/approvals/:approvalId': row('approvals', 'session', deciders, ownMember),
   'GET /v1/sessions/:id/extensions': row('approvals', 'session', readers),
+  'PUT /v1/sessions/:id/client-run': row('approvals', 'session', deciders, ownMember),
   'POST /v1/sessions/:id/extension': row('approvals', 'session', deciders, ownMember),
   'GET /v1/sessions/:id/diff': row('diffs', 'session', readers),
   'POST /v1/sessions/:id/diff/accept': row('diffs', 'session', deciders, ownMember),

@@ -1,4 +1,6 @@
 import {
+  clientRunAnswerSchema,
+  clientRunSchema,
   decideExtensionSchema,
   extensionListSchema,
   extensionViewSchema,
@@ -6,6 +8,7 @@ import {
 import { decideExtension } from '../application/budgets/decide-extension.ts';
 import type { ExtensionDeps } from '../application/budgets/decide-extension.ts';
 import { listExtensions, toExtensionView } from '../application/budgets/extension-row.ts';
+import { attachClientRun } from '../application/budgets/restart-budget.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 import { sessionParams } from './session-routes.ts';
@@ -27,5 +30,15 @@ export function registerExtensionRoutes(app: App, deps: ExtensionDeps): void {
       const { decision } = request.body;
       return toExtensionView(await decideExtension(deps, personOf(request), request.params.id, decision));
     },
+  );
+
+  app.put(
+    '/v1/sessions/:id/client-run',
+    {
+      schema: { params: sessionParams, body: clientRunSchema, response: { 200: clientRunAnswerSchema } },
+    },
+    async (request) => ({
+      restarted: await attachClientRun(deps, personOf(request), request.params.id, request.body.run),
+    }),
   );
 }

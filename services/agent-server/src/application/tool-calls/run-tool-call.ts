@@ -1,5 +1,5 @@
 import { isToolName, toolNames } from '@lemniscate/shared/tools/catalogue.ts';
-import type { ToolName } from '@lemniscate/shared/tools/catalogue.ts';
+import type { SandboxToolName, ToolArguments, ToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import type { JsonObject } from '@lemniscate/shared/json.ts';
 import { endReasons } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
@@ -80,9 +80,10 @@ async function decideAndRun(
 ): Promise<ToolCallOutcome> {
   const permitted = await takePermit(deps, call, { name, input, reported: false }, signal);
   if (permitted !== null) return permitted;
+  if (name === 'delegate') return carriedOut(call, notCarriedOut);
   // The registry's key and the schema's name are the same, which the compiler cannot see through the union.
-  const tool = tools[name] as Tool<ToolName>;
-  const typed = input as Parameters<typeof tool.title>[0];
+  const tool = tools[name] as Tool<SandboxToolName>;
+  const typed = input as ToolArguments<SandboxToolName>;
   return finished(deps, call, signal, (context) => tool.run(typed, context));
 }
 
@@ -103,9 +104,9 @@ export async function takePermit(
   { name, input, reported }: PermittedCall,
   signal: AbortSignal,
 ): Promise<ToolCallOutcome | null> {
-  const tool = tools[name] as Tool<ToolName>;
   // Already there when it waited through a pause.
-  if (call.state() === 'generating') call.become('generated', { title: makeVisibleLine(tool.title(input)) });
+  if (call.state() === 'generating')
+    call.become('generated', { title: makeVisibleLine(titleOf(name, input)) });
   const proposal = {
     callId: call.callId,
     turn: call.turn,
@@ -123,7 +124,26 @@ export async function takePermit(
   if (decision.verdict !== 'go') return withoutPermit(call, decision);
   await deps.lease.hold(signal);
   call.become('calling', { decidedBy: decision.decidedBy });
-  return null;
+  return decision.result === undefined ? null : carriedOut(call, decision.result);
+}
+
+function titleOf(name: ToolName, input: JsonObject): string {
+  if (name !== 'delegate') return (tools[name] as Tool<SandboxToolName>).title(input);
+  const task = input['task'];
+  return `delegate: ${typeof task === 'string' ? cut(task, 500) : ''}`;
+}
+
+/** A dispatcher that does not know the tool permits it like any other; nothing here can run it. */
+const notCarriedOut = { isError: true, text: 'No sub-agent was started. Do this part yourself.' };
+
+/** The dispatcher has carried the call out and says what the model is told. */
+function carriedOut(
+  call: ToolCall,
+  { isError, text }: { readonly isError: boolean; readonly text: string },
+): ToolCallOutcome {
+  const facts = { preview: cut(text, 4000) };
+  call.become(isError ? 'errored' : 'done', isError ? { ...facts, message: cut(text, 4000) } : facts);
+  return { kind: 'resume', isError, text };
 }
 
 async function finished(

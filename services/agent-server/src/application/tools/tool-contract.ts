@@ -1,23 +1,26 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { toolCatalogue, toolNames } from '@lemniscate/shared/tools/catalogue.ts';
-import type { ToolArguments, ToolName } from '@lemniscate/shared/tools/catalogue.ts';
+import { sandboxToolNames, toolCatalogue } from '@lemniscate/shared/tools/catalogue.ts';
+import type { SandboxToolName, ToolArguments } from '@lemniscate/shared/tools/catalogue.ts';
 import { startToolBench } from '../../testing/tool-bench.ts';
 import { tools } from './registry.ts';
 import type { Tool } from './tool.ts';
 
 /** Arguments that pass each tool's schema and name something that is not there, or runs for long. */
 export type ToolExamples = {
-  readonly [Name in ToolName]: { readonly absent: ToolArguments<Name>; readonly valid: ToolArguments<Name> };
+  readonly [Name in SandboxToolName]: {
+    readonly absent: ToolArguments<Name>;
+    readonly valid: ToolArguments<Name>;
+  };
 };
 
 /** What every tool of the registry has to do, whatever it is for. */
 export function toolContract(examples: ToolExamples): void {
-  for (const name of toolNames) {
+  for (const name of sandboxToolNames) {
     const example = examples[name];
     suite(`tool ${name}`, () => {
       test('its title is about its arguments and its examples fit the catalogue', () => {
-        const tool = tools[name] as Tool<ToolName>;
+        const tool = tools[name] as Tool<SandboxToolName>;
         assert.ok(toolCatalogue[name].schema.safeParse(example.valid).success);
         assert.ok(tool.title(example.valid).length > 0);
       });

@@ -1,4 +1,4 @@
-import type { ToolArguments, ToolName } from '@lemniscate/shared/tools/catalogue.ts';
+import type { SandboxToolName, ToolArguments, ToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import type { Sandbox } from '../ports/sandbox-driver.ts';
 
 /** What a tool may use. There is no way to the host's files: everything happens inside the sandbox. */
@@ -29,6 +29,6 @@ export interface Tool<Name extends ToolName> {
   run(input: ToolArguments<Name>, context: ToolContext): Promise<ToolResult>;
 }
 
-export type ToolRegistry = { readonly [Name in ToolName]: Tool<Name> };
+export type ToolRegistry = { readonly [Name in SandboxToolName]: Tool<Name> };
 
 export const failure = (text: string): ToolResult => ({ isError: true, text });

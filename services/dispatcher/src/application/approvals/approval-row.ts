@@ -17,6 +17,7 @@ export interface ApprovalRow extends Record<string, unknown> {
   readonly people: number;
   readonly approved_by: string[];
   readonly pattern: string;
+  readonly parent_id: string | null;
   readonly policy_digest: string;
   readonly created_at: string;
   readonly expires_at: string;
@@ -26,6 +27,7 @@ export interface ApprovalRow extends Record<string, unknown> {
 
 export const approvalColumns = `id, session_id, call_id, arguments_digest, tool, title, arguments, reasons, state,
   created_at, expires_at, expires_at <= now() AS overdue, people, pattern, policy_digest,
+  (SELECT s.parent_id FROM sessions s WHERE s.id = approvals.session_id) AS parent_id,
   ARRAY(SELECT v.subject FROM approval_votes v WHERE v.approval_id = approvals.id ORDER BY v.voted_at) AS approved_by`;
 
 export function approvalEvent(row: ApprovalRow): DispatcherEvent {
@@ -56,6 +58,7 @@ export function toApprovalView(row: ApprovalRow): ApprovalView {
     people: row.people,
     approvedBy: row.approved_by,
     pattern: row.pattern,
+    delegatedBy: row.parent_id,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   };

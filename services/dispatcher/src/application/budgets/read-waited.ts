@@ -3,7 +3,7 @@ import { waitedMs } from './waited-time.ts';
 
 /**
  * Milliseconds that a session has waited for people up to now, waits that go on included: counted anew from its
- * approvals, questions and pauses, so that nothing drifts. What was waited before the budget began anew does not count twice.
+ * approvals, questions and pauses, so that nothing drifts. A sub-agent is no person: its time is its parent's too. What was waited before the budget began anew does not count twice.
  * Sent before the first await.
  */
 export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<number> {
@@ -16,7 +16,7 @@ export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<
        UNION ALL
        SELECT asked_at, answered_at FROM session_messages WHERE session_id = s.id AND asked_at IS NOT NULL
        UNION ALL
-       SELECT since, until FROM session_pauses WHERE session_id = s.id
+       SELECT since, until FROM session_pauses WHERE session_id = s.id AND reason <> 'awaiting_sub_agent'
      ) w ON w.until IS NULL OR s.budget_from IS NULL OR w.until > s.budget_from
      WHERE s.id = $1`,
     [sessionId],

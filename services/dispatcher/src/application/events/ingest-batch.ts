@@ -1,3 +1,4 @@
+import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
@@ -106,10 +107,12 @@ async function writeBatch(
   const entries: AuditDraft[] = [
     ...(running === undefined ? [] : [runningEntry(claim, running.event)]),
     ...executionEntries(claim, facts),
+    ...compactionEntries(claim, attempt, fresh),
   ];
   const [announced] = await Promise.all([
     appendWithState(deps, tx, attempt, fresh, segmentKeys, running),
     writeToolCalls(tx, claim, facts),
+    countCompactions(tx, attempt, fresh),
     tx.query(
       `UPDATE attempts SET acknowledged_seq = $3, reported_usage = coalesce($4, reported_usage)
        WHERE session_id = $1 AND attempt = $2`,
@@ -118,6 +121,34 @@ async function writeBatch(
     entries.length === 0 ? undefined : deps.audit.append(tx, sessionChain(claim.sessionId), entries),
   ]);
   return { answer: answerOf(claim, attempt, last.seq), announced, runs: running !== undefined };
+}
+
+const compactions = (events: readonly NumberedEvent[]) =>
+  events.flatMap(({ event }) => (event.type === 'compaction' ? [event] : []));
+
+/** Where the surface has it so, each compaction uses up an action. */
+async function countCompactions(
+  tx: Transaction,
+  { id, surface }: LiveAttempt,
+  events: readonly NumberedEvent[],
+): Promise<void> {
+  const count = compactions(events).length;
+  if (count === 0 || !surfaceRules[surface].compactionCostsAction) return;
+  await tx.query('UPDATE sessions SET actions_used = actions_used + $2 WHERE id = $1', [id, count]);
+}
+
+function compactionEntries(
+  claim: AttemptClaim,
+  { surface }: LiveAttempt,
+  events: readonly NumberedEvent[],
+): AuditDraft[] {
+  return compactions(events).map(({ turn, messages }) => ({
+    type: 'context.compacted',
+    subject: serviceUri('agent-server', claim.serverId),
+    attempt: claim.attempt,
+    server: claim.serverId,
+    body: { turn, messages, costsAction: surfaceRules[surface].compactionCostsAction },
+  }));
 }
 
 function freshEvents(

@@ -30,7 +30,7 @@ export interface LiveAttempt extends SessionRow {
 export const liveAttemptColumns = `s.id, s.version, s.project_id, s.state, s.phase, s.reason, s.message, s.attempt,
   s.generation, s.losses, s.server_id, s.pinned_server, s.instruction, s.repository, s.runtime, s.model, s.surface,
   s.interactive, s.follow_ups, s.execution, s.opened_by, s.policy, s.policy_digest, s.stop_reason, s.pause_requested,
-  s.pause_requested_by, s.event_position,
+  s.pause_requested_by, s.parent_id, s.ancestors, s.event_position,
   s.timings_ms, s.actions_used, s.commands_used, s.waited_ms, s.running_at, s.extensions_used,
   s.bounds, s.budget_from, s.summary_at, a.acknowledged_seq, clock_timestamp() AS now`;
 

@@ -1,21 +1,19 @@
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
-import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import { extendableExhaustion, holdWhileExtendable } from '../budgets/hold-exchange.ts';
 import type { HoldDeps } from '../budgets/hold-exchange.ts';
 import { claimSummary } from '../budgets/claim-summary.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
-import { exhaustedActions, exhaustedTime } from '../budgets/session-budget.ts';
 import type { ExhaustedBudget } from '../budgets/session-budget.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { defaultAgent } from '../costs/append-cost.ts';
 import { drawSlices } from '../costs/budgets.ts';
-import { hasReached, readTotals, totalTokens } from './usage-totals.ts';
-import type { UsageTotals } from './usage-totals.ts';
-import { worstCaseCost } from './worst-case.ts';
+import { exhaustedBudget, mustWaitForOthers } from './exchange-budget.ts';
+import { readTotals } from './usage-totals.ts';
+import { worstCaseCost, worstCaseTokens } from './worst-case.ts';
 import type { PlannedExchange } from './worst-case.ts';
 
 export interface BeginDeps extends HoldDeps {
@@ -79,6 +77,11 @@ async function tryToBegin(deps: BeginDeps, claim: AttemptClaim, planned: Planned
       ]);
       return { kind: 'exhausted', budget };
     }
+    if (!summary && mustWaitForOthers(session.policy.budgets, totals))
+      throw new CodedError(
+        'unavailable',
+        `The model exchanges that session ${claim.sessionId} has open may use up its tokens; one has to end first.`,
+      );
     if (totals.open >= maxOpen)
       throw new CodedError(
         'unavailable',
@@ -98,8 +101,8 @@ async function insertBegun(
   const id = deps.newId('usage');
   await tx.query(
     `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book, gateway, endpoint,
-       prices, fallback_for)
-     VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7, $8, $9, nullif($10, $4), $11)`,
+       prices, fallback_for, reserved_tokens)
+     VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7, $8, $9, nullif($10, $4), $11, $12)`,
     [
       id,
       claim.sessionId,
@@ -112,6 +115,7 @@ async function insertBegun(
       planned.endpoint,
       planned.prices,
       planned.fallbackFor,
+      worstCaseTokens(planned),
     ],
   );
   return id;
@@ -130,55 +134,4 @@ async function exhaustedOrganisation(
     reserved,
   });
   return message === null ? null : { reason: 'budget_cost', message, extendable: false };
-}
-
-/** Budgets before a model exchange. What is not finally known counts with its worst case. */
-function exhaustedBudget(
-  session: LiveAttempt,
-  totals: UsageTotals,
-  reserved: string | null,
-  summary: boolean,
-): ExhaustedBudget | null {
-  const { budgets } = session.policy;
-  const spent = exhaustedTokens(budgets, totals) ?? exhaustedCost(budgets, totals, reserved);
-  if (summary) return spent;
-  if (session.stop_reason !== null)
-    return {
-      reason: session.stop_reason as ExhaustedBudget['reason'],
-      message: 'The session is being stopped.',
-      extendable: false,
-    };
-  return exhaustedTime(budgets, session) ?? exhaustedActions(budgets, session) ?? spent;
-}
-
-function exhaustedTokens(budgets: Policy['budgets'], totals: UsageTotals): ExhaustedBudget | null {
-  if (budgets.maxTokens === undefined || totalTokens(totals) < budgets.maxTokens) return null;
-  return {
-    reason: 'budget_tokens',
-    message: `The session has used up its ${budgets.maxTokens} tokens. Raise budgets.maxTokens in the policy.`,
-    extendable: false,
-  };
-}
-
-function exhaustedCost(
-  budgets: Policy['budgets'],
-  totals: UsageTotals,
-  reserved: string | null,
-): ExhaustedBudget | null {
-  const { maxCostUsd } = budgets;
-  if (maxCostUsd === undefined) return null;
-  // A budget of money cannot be kept for a model without a price: it fails closed.
-  if (reserved === null || !totals.priced)
-    return {
-      reason: 'budget_cost',
-      message:
-        'The policy bounds the cost, but the model has no price. Add the price or remove budgets.maxCostUsd.',
-      extendable: false,
-    };
-  if (!hasReached(totals, maxCostUsd)) return null;
-  return {
-    reason: 'budget_cost',
-    message: `The session has used up its ${maxCostUsd} US dollars. Raise budgets.maxCostUsd in the policy.`,
-    extendable: false,
-  };
 }

@@ -1,4 +1,3 @@
-import { Decimal } from '@lemniscate/shared/model/decimal.ts';
 import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
@@ -12,6 +11,13 @@ export interface UsageTotals extends Record<string, unknown> {
   readonly cost_usd: string;
   /** Known cost, and the reservation of whatever is not finally known. */
   readonly held_usd: string;
+  /** Known tokens of ended exchanges and sub-agents; of a cut exchange at least what it had reserved. */
+  readonly settled_tokens: number;
+  /** Reserved by exchanges that run. */
+  readonly open_tokens: number;
+  /** The last ended exchange: the next one is about as large. */
+  readonly last_tokens: number;
+  readonly last_usd: string;
   readonly priced: boolean;
   readonly open: number;
 }
@@ -25,24 +31,24 @@ export async function readTotals(tx: Transaction, sessionId: string): Promise<Us
        coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
        trim_scale(coalesce(sum(cost_usd), 0))::text AS cost_usd,
        trim_scale(coalesce(sum(CASE WHEN complete THEN cost_usd
-         ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0))::text AS held_usd,
+         ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0)
+         + (SELECT delegated_usd FROM sessions WHERE id = $1))::text AS held_usd,
+       coalesce(sum(CASE WHEN complete THEN tokens ELSE greatest(tokens, reserved_tokens) END)
+         FILTER (WHERE state <> 'begun'), 0)::bigint
+         + (SELECT delegated_tokens FROM sessions WHERE id = $1) AS settled_tokens,
+       coalesce(sum(reserved_tokens) FILTER (WHERE state = 'begun'), 0)::bigint AS open_tokens,
+       coalesce((array_agg(tokens ORDER BY id DESC) FILTER (WHERE state <> 'begun'))[1], 0)::bigint AS last_tokens,
+       coalesce((array_agg(cost_usd ORDER BY id DESC) FILTER (WHERE state <> 'begun'))[1], 0)::text AS last_usd,
        coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE state <> 'begun'), true) AS priced,
        count(*) FILTER (WHERE state = 'begun')::int AS open
-     FROM usage WHERE session_id = $1`,
+     FROM usage CROSS JOIN LATERAL (
+       SELECT coalesce(input_tokens, 0) + coalesce(output_tokens, 0) + coalesce(cache_read_tokens, 0)
+         + coalesce(cache_write_tokens, 0) AS tokens
+     ) sums WHERE session_id = $1`,
     [sessionId],
   );
   if (row === undefined) throw new Error('an aggregate always has a row');
   return row;
-}
-
-/** All tokens, for the budget of tokens. */
-export function totalTokens(totals: UsageTotals): number {
-  return totals.input_tokens + totals.output_tokens + totals.cache_read_tokens + totals.cache_write_tokens;
-}
-
-/** Whether what is held has reached a bound of money. */
-export function hasReached(totals: UsageTotals, maxCostUsd: string): boolean {
-  return new Decimal(totals.held_usd).gte(maxCostUsd);
 }
 
 export function usageEvent(model: string, totals: UsageTotals): DispatcherEvent {

@@ -45,3 +45,8 @@ export function worstCaseCost(planned: PlannedExchange, book: PriceBook): string
   );
   return cost === null ? null : new Decimal(cost).toFixed();
 }
+
+/** The most tokens that an exchange can use. */
+export function worstCaseTokens({ requestBytes, maxTokens }: PlannedExchange): number {
+  return requestBytes + maxTokens;
+}

@@ -4,6 +4,7 @@ import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
 import { settleExtension } from '../budgets/decide-extension.ts';
 import { findWaitingExtension } from '../budgets/extension-row.ts';
+import { restartBudget } from '../budgets/restart-budget.ts';
 import { harmlessText } from '../events/harmless.ts';
 import { hasRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
@@ -201,16 +202,6 @@ async function resume(tx: Transaction, sessionId: string): Promise<void> {
   await tx.query(
     `UPDATE sessions SET reason = NULL, phase = CASE phase WHEN 'waiting' THEN 'working' ELSE phase END
      WHERE id = $1 AND reason = 'awaiting_message'`,
-    [sessionId],
-  );
-}
-
-/** The terminal's rule: each message of the person starts the session's budget from zero. */
-async function restartBudget(tx: Transaction, sessionId: string): Promise<void> {
-  await tx.query(
-    `UPDATE sessions SET actions_used = 0, extensions_used = 0, waited_ms = 0, summary_at = NULL,
-       budget_from = CASE WHEN running_at IS NOT NULL THEN now() END
-     WHERE id = $1`,
     [sessionId],
   );
 }

@@ -15,6 +15,12 @@ export interface ParkDeps {
 /** How many are told at once; the next run takes the rest. */
 const atOnce = 200;
 
+/**
+ * A session that waits for its sub-agent frees its slot much earlier: a fleet full of waiting parents has none for those
+ * whom they wait for. Seconds.
+ */
+const forSubAgentSeconds = 5;
+
 interface ParkedRow extends Record<string, unknown> {
   readonly id: string;
   readonly attempt: number;
@@ -40,12 +46,13 @@ export async function parkWaiting(deps: ParkDeps): Promise<number> {
          SELECT reason, since FROM ${waitsOfSession} w WHERE since IS NOT NULL ORDER BY since LIMIT 1
        ) w
        WHERE s.state = 'running' AND s.phase = 'waiting' AND s.pause_requested IS NULL AND s.stop_reason IS NULL
-         AND s.runtime = ANY ($2) AND w.since < now() - make_interval(secs => $1) LIMIT ${atOnce}
+         AND s.runtime = ANY ($2) AND w.since < now() - make_interval(secs => CASE w.reason WHEN 'awaiting_sub_agent' THEN least($1::float8, $3::float8) ELSE $1::float8 END)
+       LIMIT ${atOnce}
      )
      UPDATE sessions SET pause_requested = due.reason FROM due
      WHERE sessions.id = due.id AND sessions.state = 'running' AND sessions.pause_requested IS NULL
      RETURNING sessions.id, sessions.attempt, sessions.server_id, due.reason`,
-    [deps.pauseAfterSeconds, pausableRuntimes],
+    [deps.pauseAfterSeconds, pausableRuntimes, forSubAgentSeconds],
   );
   for (const { id, attempt, server_id: server, reason } of parked) {
     deps.log.info({ session: id, reason }, 'a session that waits is put away');

@@ -8,6 +8,8 @@ export type WaitReason = Exclude<PauseReason, 'by_person'>;
 const waits: Readonly<Record<WaitReason, string>> = {
   awaiting_approval: `SELECT min(created_at) FROM approvals WHERE session_id = s.id AND state = 'waiting'`,
   awaiting_extension: `SELECT min(asked_at) FROM budget_extensions WHERE session_id = s.id AND state = 'waiting'`,
+  awaiting_sub_agent: `SELECT min(c.created_at) FROM sessions c
+    WHERE c.parent_id = s.id AND c.state IN ('pending', 'starting', 'running', 'paused')`,
   awaiting_message: `SELECT min(asked_at) FROM session_messages WHERE session_id = s.id AND state = 'awaited'`,
 };
 

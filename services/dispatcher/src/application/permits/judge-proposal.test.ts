@@ -22,6 +22,7 @@ const session = (policy: PolicyInput, more: Partial<JudgedSession> = {}): Judged
   surface: 'api',
   interactive: true,
   stop_reason: null,
+  spent: null,
   actions_used: 0,
   commands_used: 0,
   extensions_used: 0,

@@ -7,6 +7,8 @@ import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
 import { canAskFor } from '../budgets/ask-extension.ts';
 import { exhaustedActions, exhaustedCommands, exhaustedTime } from '../budgets/session-budget.ts';
 import type { BudgetUse, ExhaustedBudget } from '../budgets/session-budget.ts';
+import { exhaustedCost, exhaustedTokens } from '../gateway/exchange-budget.ts';
+import type { UsageTotals } from '../gateway/usage-totals.ts';
 import type { Proposal } from './read-proposal.ts';
 
 /** What the session says to a proposal. */
@@ -16,7 +18,14 @@ export interface JudgedSession extends BudgetUse {
   readonly surface: Surface;
   readonly interactive: boolean;
   readonly stop_reason: string | null;
+  /** What its model exchanges have used; null where no bound asks for it. */
+  readonly spent: SpentBudget | null;
 }
+
+export type SpentBudget = Pick<
+  UsageTotals,
+  'settled_tokens' | 'last_tokens' | 'held_usd' | 'last_usd' | 'priced'
+>;
 
 /** The approval of exactly this call, these arguments and this policy, if there is one. */
 export interface KnownApproval {
@@ -71,7 +80,12 @@ function stop({ reason, message }: { reason: string; message: string }): Judgeme
 
 function exhaustion(session: JudgedSession, isNew: boolean): ExhaustedBudget | null {
   const { budgets } = session.policy;
-  return exhaustedTime(budgets, session) ?? (isNew ? exhaustedActions(budgets, session) : null);
+  const { spent } = session;
+  return (
+    exhaustedTime(budgets, session) ??
+    (isNew ? exhaustedActions(budgets, session) : null) ??
+    (spent === null ? null : (exhaustedTokens(budgets, spent) ?? exhaustedCost(budgets, spent, false)))
+  );
 }
 
 function go(

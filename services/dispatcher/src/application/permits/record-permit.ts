@@ -58,6 +58,9 @@ function countsAsAction({ isNew }: PermitContext, answer: FinalAnswer): boolean 
   return isNew && answer.verdict !== 'stop';
 }
 
+/** The event of a question. */
+export type AskedEvent = Extract<DispatcherEvent, { type: 'approval' }>;
+
 /** Asks a person: the approval, its event and its entry. */
 export async function recordQuestion(
   deps: RecordDeps,
@@ -65,10 +68,11 @@ export async function recordQuestion(
   context: PermitContext,
   approvalId: string,
   people: number,
-): Promise<void> {
+): Promise<AskedEvent> {
   const { claim, session, proposal } = context;
-  const reasons = [...(context.evaluation?.reasons ?? [])];
-  const asked: DispatcherEvent = {
+  const marked = session.parent_id === null ? [] : [`a sub-agent of session ${session.parent_id} asks`];
+  const reasons = [...marked, ...(context.evaluation?.reasons ?? [])];
+  const asked: AskedEvent = {
     type: 'approval',
     approvalId,
     callId: proposal.callId,
@@ -116,6 +120,7 @@ export async function recordQuestion(
       },
     ]),
   ]);
+  return asked;
 }
 
 /** A new attempt repeats the question of an earlier one: its call gets a row, the person is not asked twice. */

@@ -5,12 +5,18 @@ import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
 import { grantPattern } from '@lemniscate/shared/policy/grant-pattern.ts';
 import { requiredPeople } from '@lemniscate/shared/policy/four-eyes.ts';
 import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
+import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
+import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import { askForExtension } from '../budgets/ask-extension.ts';
 import { findWaitingExtension } from '../budgets/extension-row.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
+import { decideDelegation } from '../delegation/decide-delegation.ts';
+import { showAbove } from '../delegation/show-above.ts';
+import type { AskedBelow } from '../delegation/show-above.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import { harmlessText } from '../events/harmless.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
+import { readTotals } from '../gateway/usage-totals.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { LiveEvents, LiveSignal } from '../ports/live-events.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -67,12 +73,28 @@ export async function requestPermit(
 }
 
 async function askOnce(deps: PermitDeps, claim: AttemptClaim, proposal: Proposal): Promise<PermitAnswer> {
-  const { answer, asked } = await deps.database.transaction((tx) => decide(deps, tx, claim, proposal));
+  const { answer, asked, tellAbove, opened } = await deps.database.transaction((tx) =>
+    decide(deps, tx, claim, proposal),
+  );
   if (asked) {
     deps.events.announce(claim.sessionId);
     deps.signals.send('approvals', undefined);
   }
+  if (tellAbove !== undefined) await showAbove(deps, tellAbove);
+  if (opened !== undefined) {
+    deps.signals.send('outbox', undefined);
+    for (const id of [opened, claim.sessionId]) deps.events.announce(id);
+  }
   return answer;
+}
+
+interface Decided {
+  readonly answer: PermitAnswer;
+  readonly asked: boolean;
+  /** A sub-agent asks: the session that its person looks at, and what they are to see there. */
+  readonly tellAbove?: AskedBelow;
+  /** The sub-agent's session that this call has opened. */
+  readonly opened?: string;
 }
 
 interface KnownCall extends Record<string, unknown> {
@@ -88,7 +110,7 @@ async function decide(
   tx: Transaction,
   claim: AttemptClaim,
   proposal: Proposal,
-): Promise<{ answer: PermitAnswer; asked: boolean }> {
+): Promise<Decided> {
   const pattern = harmlessText(grantPattern(proposal));
   const [locked, [known], waited] = await Promise.all([
     lockLiveAttempt(tx, claim),
@@ -111,7 +133,11 @@ async function decide(
     ),
     readWaitedMs(tx, claim.sessionId),
   ]);
-  const session = { ...locked, waited_ms: waited };
+  const { maxTokens, maxCostUsd } = locked.policy.budgets;
+  // Most policies bound neither, and a permit is waited for.
+  const spent =
+    maxTokens === undefined && maxCostUsd === undefined ? null : await readTotals(tx, claim.sessionId);
+  const session = { ...locked, waited_ms: waited, spent };
   // What somebody decided about this very call comes before what they said about its like.
   const approval = known?.approval ?? known?.granted ?? null;
   const proposedBefore = known?.arguments_digest ?? null;
@@ -127,8 +153,22 @@ async function decide(
   const judgement = judgeProposal(session, proposal, approval, isNew);
   const context: PermitContext = { claim, session, proposal, isNew, evaluation: judgement.evaluation };
   if (judgement.kind === 'answer') {
-    await recordAnswer(deps, tx, context, judgement.answer, approval);
-    return { answer: judgement.answer, asked: false };
+    const { answer } = judgement;
+    if (answer.verdict !== 'go' || proposal.tool !== 'delegate') {
+      await recordAnswer(deps, tx, context, answer, approval);
+      return { answer, asked: false };
+    }
+    // this call is an action too; a repeat has used it already
+    const counted = { ...session, actions_used: session.actions_used + (isNew ? 1 : 0) };
+    const step = await decideDelegation(deps, tx, claim, counted, proposal);
+    if (step.kind === 'waiting') {
+      if (isNew) await recordRepeatedQuestion(deps, tx, context);
+      const waiting = { verdict: 'waiting', approvalId: childQuestion(step.childId) } as const;
+      return { answer: waiting, asked: false, ...(step.opened ? { opened: step.childId } : {}) };
+    }
+    const reported = { ...answer, result: step.report };
+    await recordAnswer(deps, tx, context, reported, approval);
+    return { answer: reported, asked: false };
   }
   if (judgement.kind === 'extend') {
     const asked = await askForExtension(deps, tx, session, judgement.exhausted);
@@ -139,20 +179,46 @@ async function decide(
     return { answer: { verdict: 'waiting', approvalId: approval.id }, asked: false };
   }
   const approvalId = deps.newId('approval');
-  await recordQuestion(deps, tx, context, approvalId, requiredPeople(session.policy, proposal));
-  return { answer: { verdict: 'waiting', approvalId }, asked: true };
+  const asked = await recordQuestion(deps, tx, context, approvalId, requiredPeople(session.policy, proposal));
+  const [root] = session.ancestors;
+  return {
+    answer: { verdict: 'waiting', approvalId },
+    asked: true,
+    ...(root === undefined ? {} : { tellAbove: { root, sessionId: session.id, asked } }),
+  };
 }
 
 /** Stands where an approval's id would, while a call waits for the session's budget to be extended. */
 const extensionQuestion = 'extension';
+/** The same while it waits for its sub-agent. */
+const childQuestion = (childId: string): string => `${childPrefix}${childId}`;
+const childPrefix = 'child:';
 
 async function isWaiting(database: Transaction, claim: AttemptClaim, approvalId: string): Promise<boolean> {
   if (approvalId === extensionQuestion)
     return (await findWaitingExtension(database, claim.sessionId)) !== null;
+  if (approvalId.startsWith(childPrefix)) {
+    const [child] = await database.query<{ state: SessionState }>(
+      'SELECT state FROM sessions WHERE id = $1',
+      [approvalId.slice(childPrefix.length)],
+    );
+    // a parent that is told to stop must hear of it
+    return (
+      child !== undefined && !sessionHasEnded(child.state) && !(await isStopped(database, claim.sessionId))
+    );
+  }
   const [row] = await database.query<{ state: string }>('SELECT state FROM approvals WHERE id = $1', [
     approvalId,
   ]);
   return row?.state === 'waiting';
+}
+
+async function isStopped(database: Transaction, sessionId: string): Promise<boolean> {
+  const [row] = await database.query<{ stop_reason: string | null }>(
+    'SELECT stop_reason FROM sessions WHERE id = $1',
+    [sessionId],
+  );
+  return row === undefined || row.stop_reason !== null;
 }
 
 const decisions: readonly string[] = ['approval', 'extension'];

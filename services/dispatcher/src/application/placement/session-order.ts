@@ -1,4 +1,5 @@
 import { toolNames } from '@lemniscate/shared/tools/catalogue.ts';
+import { mayDelegate } from '@lemniscate/shared/policy/delegation.ts';
 import { toolVerdict } from '@lemniscate/shared/policy/policy.ts';
 import type { ResumeOrder } from '@lemniscate/shared/protocol/checkpoint.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
@@ -47,7 +48,11 @@ export function sessionOrder(
   times: OrderTimes,
 ): SessionOrder {
   const { policy } = session;
-  const tools = toolNames.filter((tool) => toolVerdict(policy, tool) !== 'disabled');
+  const tools = toolNames.filter(
+    (tool) =>
+      toolVerdict(policy, tool) !== 'disabled' &&
+      (tool !== 'delegate' || mayDelegate(policy, session.ancestors.length)),
+  );
   return {
     sessionId: session.id,
     attempt,
@@ -63,6 +68,7 @@ export function sessionOrder(
     tools,
     cliTools: policy.cli?.tools ?? 'own',
     continueAfterToolRejection: policy.continueAfterToolRejection,
+    compactAtTokens: policy.compactAtTokens,
     commandMaxSeconds: policy.commandMaxSeconds,
     commandMaxOutputBytes: policy.commandMaxOutputBytes,
     profile: policy.sandboxProfile ?? defaultProfile,

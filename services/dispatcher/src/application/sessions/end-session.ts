@@ -104,6 +104,30 @@ export async function endSession(
     { type: 'session.ended', subject, ...at, ...server, body: { state: end.state, reason: input.reason } },
     { type: 'chain.closed', subject: deps.self, body: {} },
   ]);
+  await endSubAgents(deps, tx, session, input.reason, subject);
+}
+
+/** Whoever works for a session ends with it, whatever the cause: parents are locked before their children. */
+async function endSubAgents(
+  deps: EndSessionDeps,
+  tx: Transaction,
+  parent: SessionRow,
+  cause: EndReason,
+  subject: string,
+): Promise<void> {
+  const children = await tx.query<{ id: string; state: SessionRow['state'] }>(
+    'SELECT id, state FROM sessions WHERE parent_id = $1 ORDER BY id FOR UPDATE',
+    [parent.id],
+  );
+  for (const child of children) {
+    if (sessionHasEnded(child.state)) continue;
+    await endSession(deps, tx, {
+      sessionId: child.id,
+      reason: cause === 'revoked' ? 'revoked' : 'stopped',
+      message: `Session ${parent.id}, for which it worked, has ended.`,
+      subject,
+    });
+  }
 }
 
 async function leaveBacklog(tx: Transaction, sessionId: string): Promise<void> {

@@ -35,11 +35,14 @@ export interface SessionRow extends Record<string, unknown> {
   /** Why it is to be paused as soon as it stands at a boundary. */
   readonly pause_requested: PauseReason | null;
   readonly pause_requested_by: string | null;
+  readonly parent_id: string | null;
+  /** Sessions above a sub-agent's, the one that a person opened first. */
+  readonly ancestors: readonly string[];
 }
 
 const columns = `id, version, project_id, state, phase, reason, message, attempt, generation, losses, server_id,
   pinned_server, instruction, repository, runtime, model, surface, interactive, follow_ups, execution, opened_by, policy,
-  policy_digest, stop_reason, pause_requested, pause_requested_by`;
+  policy_digest, stop_reason, pause_requested, pause_requested_by, parent_id, ancestors`;
 
 /**
  * Reads a session and locks its row until the transaction ends. Lock order everywhere: session row, then audit chain.

@@ -55,6 +55,7 @@ export async function selectSessionViews(tx: Transaction, selection: ViewSelecti
          trim_scale(coalesce(sum(cost_usd), 0))::text AS cost_usd,
          coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE usage.state <> 'begun'), true) AS priced
        FROM usage WHERE usage.session_id = s.id
+         OR usage.session_id IN (SELECT c.id FROM sessions c WHERE c.parent_id IS NOT NULL AND c.ancestors @> ARRAY[s.id])
      ) u
      ORDER BY s.id DESC`,
     selection.values,
@@ -102,6 +103,7 @@ function toView(row: ViewRow): SessionView {
       row.diff_summary === null || row.diff_state === null
         ? null
         : { ...row.diff_summary, state: row.diff_state, acceptedFiles: row.diff_accepted_files },
+    parent: row.parent_id,
     queue: row.state === 'pending' ? queueOutlook(row) : null,
   };
 }

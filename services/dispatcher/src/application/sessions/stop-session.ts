@@ -65,5 +65,19 @@ export async function endByPerson(
   deps.signals.send('ended', sessionId);
   if (ended.server_id !== null && ended.attempt > 0)
     deps.servers.destroy(ended.server_id, { sessionId, attempt: ended.attempt });
+  await destroyBelow(deps, sessionId);
   return true;
+}
+
+/** The sub-agents have ended with it; their servers are told as directly. */
+async function destroyBelow(deps: StopSessionDeps, sessionId: string): Promise<void> {
+  const below = await deps.database.query<{ id: string; attempt: number; server_id: string | null }>(
+    'SELECT id, attempt, server_id FROM sessions WHERE parent_id IS NOT NULL AND ancestors @> ARRAY[$1]',
+    [sessionId],
+  );
+  for (const { id, attempt, server_id: serverId } of below) {
+    deps.events.announce(id);
+    deps.signals.send('ended', id);
+    if (serverId !== null && attempt > 0) deps.servers.destroy(serverId, { sessionId: id, attempt });
+  }
 }

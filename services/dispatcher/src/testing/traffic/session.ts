@@ -7,7 +7,7 @@ import type { TestRecord } from './record.ts';
 export interface TestSessionOptions {
   readonly state?: 'starting' | 'running';
   readonly interactive?: boolean;
-  readonly surface?: 'terminal' | 'api';
+  readonly surface?: 'terminal' | 'ide' | 'api';
   readonly policy?: PolicyInput;
   readonly relayTokenHash?: string;
   readonly model?: string;

@@ -45,11 +45,11 @@ suite('the native loop', () => {
     assert.equal((await resultOf(bench, mute.sessionId)).message, 'Used up.');
   });
 
-  test('elsewhere, and when money is what ran out, it just ends', async (t) => {
+  test('elsewhere it just ends', async (t) => {
     const bench = await startBench(t);
     for (const [surface, reason] of [
       ['api', 'budget_actions'],
-      ['terminal', 'budget_cost'],
+      ['ide', 'budget_cost'],
     ] as const) {
       const order = bench.order({ surface });
       bench.dispatcher.onPermit = () => ({ verdict: 'stop', reason, message: 'Used up.' });
@@ -77,5 +77,61 @@ suite('the native loop', () => {
       ({ role, content }) => `${role}: ${String(content[0]?.['text'])}`,
     );
     assert.deepEqual(said?.slice(1), ['assistant: Hello.', 'user: And write a file.']);
+  });
+
+  test('a conversation that is too long is cut short in the middle of the loop, and calls keep their results', async (t) => {
+    const bench = await startBench(t);
+    const order = bench.order({ instruction: 'Fill the folder.', compactAtTokens: 5_000 });
+    const steps = Array.from({ length: 8 }, (_, index) => ({
+      blocks: [
+        {
+          id: `w${index}`,
+          tool: 'write_file',
+          input: { path: `f${index}`, content: `${'x'.repeat(4_000)}\n` },
+        },
+      ],
+    }));
+    const notes = { blocks: [{ text: 'I wrote some files.' }] };
+    // the fifth request is the first that is too long
+    play(bench, [...steps.slice(0, 4), notes, ...steps.slice(4, 5), { blocks: [{ text: 'Done.' }] }]);
+    await bench.put(order);
+    const result = await resultOf(bench, order.sessionId);
+    assert.deepEqual([result.reason, result.message], ['finished', 'Done.']);
+    const requests = bench.dispatcher.modelRequests;
+    const asked = requests.findIndex(({ tool_choice: choice }) => choice?.type === 'none');
+    assert.ok(asked > 0, 'the notes were asked for without tools');
+    const next = requests[asked + 1];
+    const first = next?.messages[0]?.content ?? [];
+    assert.equal(first[0]?.['text'], 'Fill the folder.');
+    assert.match(String(first[1]?.['text']), /- write_file f0: done[\s\S]*I wrote some files\./);
+    const open = (next?.messages ?? []).flatMap(({ content }) =>
+      content.flatMap((block) => (block['type'] === 'tool_use' ? [block['id']] : [])),
+    );
+    const answered = (next?.messages ?? []).flatMap(({ content }) =>
+      content.flatMap((block) => (block['type'] === 'tool_result' ? [block['tool_use_id']] : [])),
+    );
+    assert.deepEqual(open, answered);
+    assert.ok(JSON.stringify(next).length < JSON.stringify(requests[asked - 1]).length * 1.5);
+    const event = await eventOf(bench, order.sessionId, 'compaction');
+    assert.ok(event.messages > 1);
+  });
+
+  test('what the dispatcher carries out itself is told to the model, and nothing runs', async (t) => {
+    const bench = await startBench(t);
+    const order = bench.order();
+    bench.dispatcher.onPermit = () => ({
+      verdict: 'go',
+      decidedBy: 'automation',
+      reasons: [],
+      result: { isError: false, text: 'The tests are fine.' },
+    });
+    play(bench, [
+      { blocks: [{ id: 'd', tool: 'delegate', input: { task: 'look at the tests' } }] },
+      { blocks: [{ text: 'Heard.' }] },
+    ]);
+    await bench.put(order);
+    assert.equal((await resultOf(bench, order.sessionId)).message, 'Heard.');
+    const told = bench.dispatcher.modelRequests[1]?.messages.at(-1)?.content[0];
+    assert.deepEqual(told?.['content'], [{ type: 'text', text: 'The tests are fine.' }]);
   });
 });

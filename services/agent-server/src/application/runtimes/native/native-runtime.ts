@@ -6,6 +6,7 @@ import { hasLastWords } from '../last-words.ts';
 import { paused } from '../runtime.ts';
 import type { Runtime, RuntimeContext, RuntimeEnd } from '../runtime.ts';
 import { afterMessage } from './after-message.ts';
+import { compact, isTooLong, wasTooLong } from './compaction.ts';
 import type { StepContext } from './step-context.ts';
 import { askModel } from './model-exchange.ts';
 import { createRequest } from './request.ts';
@@ -61,9 +62,15 @@ async function step(context: StepContext, talk: Talk): Promise<RuntimeEnd | null
   if (talk.answered !== null) return awaitMessage(context, talk, talk.answered);
   if (talk.underWay !== null) return runTools(context, talk, talk.underWay);
   talk.turn += 1;
+  let request = createRequest(context.order, talk.transcript);
+  if (isTooLong(request, context.order)) request = await shorten(context, talk);
   const view = listenToTurn(context, talk.turn, talk.callIds);
-  const request = createRequest(context.order, talk.transcript);
-  const message = await askModel(context, request, view.listener).finally(view.finish);
+  const message = await askModel(context, request, view.listener)
+    .catch(async (error: unknown) => {
+      if (!wasTooLong(error)) throw error;
+      return askModel(context, await shorten(context, talk, error), view.listener);
+    })
+    .finally(view.finish);
   const end = afterMessage(talk, message, view.calls);
   if (end?.reason !== 'finished' || context.order.followUps !== true) return end;
   talk.answered = end;
@@ -106,6 +113,19 @@ async function awaitMessage(
 function cancelUnderWay({ underWay }: Talk): void {
   for (const call of underWay?.calls.values() ?? [])
     call.cancel('The loop ended before this request was looked at.');
+}
+
+/**
+ * Cuts the conversation short, in the middle of the loop.
+ * @returns the next request
+ * @throws the provider's refusal, where nothing can be dropped any more
+ */
+async function shorten(context: StepContext, talk: Talk, refusal?: unknown): Promise<string> {
+  const before = talk.transcript.length;
+  const short = await compact(context, talk.transcript, talk.turn);
+  if (refusal !== undefined && short.length >= before) throw refusal;
+  talk.transcript.splice(0, before, ...short);
+  return createRequest(context.order, talk.transcript);
 }
 
 /** The end by a budget that the gateway named when it refused an exchange. */

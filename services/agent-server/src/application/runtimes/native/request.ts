@@ -46,7 +46,7 @@ const cached = { cache_control: { type: 'ephemeral' } } as const;
 export function createRequest(
   order: SessionOrder,
   transcript: readonly TranscriptMessage[],
-  options: { readonly toolsBarred?: boolean } = {},
+  options: { readonly toolsBarred?: boolean; readonly maxTokens?: number } = {},
 ): string {
   const system = [order.systemPrompt, surroundings].filter((text) => text !== '').join('\n\n');
   const marked = new Set(
@@ -58,7 +58,7 @@ export function createRequest(
   );
   return JSON.stringify({
     model: order.model,
-    max_tokens: maxTokens,
+    max_tokens: options.maxTokens ?? maxTokens,
     stream: true,
     system: [{ type: 'text', text: system, ...cached }],
     // Tools stay listed when they are barred: they are part of what the provider has read already.

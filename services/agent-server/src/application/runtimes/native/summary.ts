@@ -6,6 +6,8 @@ import { askModel } from './model-exchange.ts';
 import { createRequest } from './request.ts';
 import type { TranscriptMessage } from './request.ts';
 
+/** What the gateway keeps room for, when a session has used up its tokens or money. */
+const summaryTokens = 2_048;
 const notAnswered = 'Not run: the session’s budget is used up.';
 const instruction =
   'The session’s budget is used up and it stops here; no tool can be used any more. Say in a few sentences what you have done, what is left to do and what the person should look at.';
@@ -25,7 +27,10 @@ export async function summarise(
     context.sink.emit({ type: 'text', turn, text: piece }),
   );
   context.sink.emit({ type: 'turn', turn });
-  const request = createRequest(context.order, [...transcript, lastWord(transcript)], { toolsBarred: true });
+  const request = createRequest(context.order, [...transcript, lastWord(transcript)], {
+    toolsBarred: true,
+    maxTokens: summaryTokens,
+  });
   try {
     const message = await askModel({ ...context, signal, waiting: signal }, request, {
       onChange: async (change) => {

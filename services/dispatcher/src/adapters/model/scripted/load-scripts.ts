@@ -4,7 +4,7 @@ import type { Script } from './script.ts';
 
 const folder = new URL('./scripts/', import.meta.url);
 // The order in which instructions are offered to them.
-const names = ['run-command', 'mend-failing-test', 'explore'];
+const names = ['run-command', 'delegate', 'mend-failing-test', 'explore'];
 
 /** Loads the scripts that ship with the provider. */
 export async function loadScripts(): Promise<Script[]> {

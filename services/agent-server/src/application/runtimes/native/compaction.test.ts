@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compactedTranscript, planCompaction } from './compaction.ts';
+import type { TranscriptMessage } from './request.ts';
+
+const text = (role: 'user' | 'assistant', words: string): TranscriptMessage => ({
+  role,
+  content: [{ type: 'text', text: words }],
+});
+const asks = (id: string, command: string): TranscriptMessage => ({
+  role: 'assistant',
+  content: [{ type: 'tool_use', id, name: 'run_command', input: { command } }],
+});
+const answers = (id: string, words: string, isError = false): TranscriptMessage => ({
+  role: 'user',
+  content: [
+    {
+      type: 'tool_result',
+      tool_use_id: id,
+      content: [{ type: 'text', text: words }],
+      ...(isError ? { is_error: true } : {}),
+    },
+  ],
+});
+
+/** Every request has its answer in the next message, and no answer is without its request. */
+function isWhole(transcript: readonly TranscriptMessage[]): boolean {
+  return transcript.every(({ role, content }, index) => {
+    const ids = content.flatMap((block) => (block['type'] === 'tool_use' ? [block['id']] : []));
+    const given = (transcript[index + 1]?.content ?? []).flatMap((block) =>
+      block['type'] === 'tool_result' ? [block['tool_use_id']] : [],
+    );
+    const before = (transcript[index - 1]?.content ?? []).flatMap((block) =>
+      block['type'] === 'tool_use' ? [block['id']] : [],
+    );
+    const own = content.flatMap((block) => (block['type'] === 'tool_result' ? [block['tool_use_id']] : []));
+    return role === 'assistant'
+      ? JSON.stringify(ids) === JSON.stringify(given)
+      : JSON.stringify(own) === JSON.stringify(before);
+  });
+}
+
+function conversation(length: number): TranscriptMessage[] {
+  const messages = [text('user', 'mend the build')];
+  for (let index = 0; index < length; index += 1) {
+    messages.push(asks(`c${index}`, `make step-${index}`));
+    messages.push(
+      answers(
+        `c${index}`,
+        index === 3 ? 'The person rejected this: not now.' : `fine ${'x'.repeat(500)}`,
+        index === 3,
+      ),
+    );
+    if (index === 5)
+      messages.push(text('assistant', 'Half of it is done.'), text('user', 'Leave the docs alone.'));
+  }
+  return messages;
+}
+
+test('wherever it is cut, no call is parted from its result, the task stays, and it becomes shorter', () => {
+  for (let length = 3; length < 40; length += 1)
+    for (const keep of [0, 300, 1_000, 5_000, 50_000]) {
+      const transcript = conversation(length);
+      assert.ok(isWhole(transcript), 'the test’s own conversation is whole');
+      const plan = planCompaction(transcript, keep);
+      if (plan === null) continue;
+      const [task] = transcript;
+      assert.ok(task);
+      const short = compactedTranscript(task, plan, 'notes');
+      assert.ok(isWhole(short), `${length} messages, ${keep} kept`);
+      assert.deepEqual(short[0]?.content[0], task.content[0]);
+      assert.equal(short[1]?.role, 'assistant');
+      assert.ok(plan.dropped.length > 1);
+      assert.deepEqual([...plan.dropped, ...plan.kept], transcript.slice(1));
+    }
+});
+
+test('states and decisions of dropped calls and the person’s words are on record', () => {
+  const transcript = conversation(30);
+  const plan = planCompaction(transcript, 1_000);
+  assert.ok(plan);
+  const [task] = transcript;
+  assert.ok(task);
+  const record = String(compactedTranscript(task, plan, 'Step 9 was odd.')[0]?.content[1]?.['text']);
+  assert.match(record, /- run_command make step-2: done/);
+  assert.match(record, /- run_command make step-3: failed: The person rejected this: not now\./);
+  assert.match(record, /- the person: Leave the docs alone\./);
+  assert.match(record, /Step 9 was odd\./);
+});
+
+test('a short conversation is left alone', () => {
+  assert.equal(planCompaction([text('user', 'hi')], 0), null);
+  assert.equal(planCompaction([text('user', 'hi'), asks('a', 'ls'), answers('a', 'x')], 0), null);
+});

@@ -1,0 +1,57 @@
+import { delegationOf, mayDelegate } from '@lemniscate/shared/policy/delegation.ts';
+import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
+import { readTotals } from '../gateway/usage-totals.ts';
+import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
+import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
+import type { Transaction } from '../ports/transaction.ts';
+import type { Proposal } from '../permits/read-proposal.ts';
+import { childPolicy } from './child-bounds.ts';
+import { countChildren, findChild } from './child-row.ts';
+import { openChild } from './open-child.ts';
+import type { OpenChildDeps } from './open-child.ts';
+import { takeReport } from './take-report.ts';
+
+type Report = NonNullable<Extract<PermitAnswer, { verdict: 'go' }>['result']>;
+
+/** What becomes of a call that may run: its sub-agent works, has reported, or cannot be opened. */
+export type DelegationStep =
+  | { readonly kind: 'waiting'; readonly opened: boolean; readonly childId: string }
+  | { readonly kind: 'reported'; readonly report: Report };
+
+/**
+ * The next step of a permitted call of `delegate`, under the parent's lock. The wait is the permit's: nothing of the
+ * parent is in `calling` meanwhile, so that it can be put away and free its slot.
+ */
+export async function decideDelegation(
+  deps: OpenChildDeps,
+  tx: Transaction,
+  claim: AttemptClaim,
+  session: LiveAttempt,
+  proposal: Proposal,
+): Promise<DelegationStep> {
+  const child = await findChild(tx, session.id, proposal.callId, proposal.argumentsDigest);
+  if (child !== null) {
+    if (!sessionHasEnded(child.state)) return { kind: 'waiting', opened: false, childId: child.id };
+    return { kind: 'reported', report: await takeReport(deps, tx, claim, child) };
+  }
+  const rule = delegationOf(session.policy);
+  if (!mayDelegate(session.policy, session.ancestors.length))
+    return refused(`sub-agents may not go deeper than ${rule.maxDepth} here`);
+  if ((await countChildren(tx, session.id)) >= rule.maxChildren)
+    return refused(`this session has had its ${rule.maxChildren} sub-agents`);
+  const { max_actions: actions, max_minutes: minutes } = proposal.arguments;
+  const policy = childPolicy(session.policy, session, await readTotals(tx, session.id), {
+    actions: typeof actions === 'number' ? actions : undefined,
+    minutes: typeof minutes === 'number' ? minutes : undefined,
+  });
+  if (typeof policy === 'string') return refused(policy);
+  const childId = await openChild(deps, tx, claim, session, proposal, policy);
+  return { kind: 'waiting', opened: true, childId };
+}
+
+function refused(why: string): DelegationStep {
+  return {
+    kind: 'reported',
+    report: { isError: true, text: `No sub-agent was started: ${why}. Do this part yourself.` },
+  };
+}

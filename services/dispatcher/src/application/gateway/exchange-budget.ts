@@ -1,0 +1,92 @@
+import { Decimal } from '@lemniscate/shared/model/decimal.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
+import { exhaustedActions, exhaustedTime } from '../budgets/session-budget.ts';
+import type { ExhaustedBudget } from '../budgets/session-budget.ts';
+import type { LiveAttempt } from '../events/live-attempt.ts';
+import type { UsageTotals } from './usage-totals.ts';
+
+type Budgets = Policy['budgets'];
+type Spent = Pick<
+  UsageTotals,
+  'settled_tokens' | 'open_tokens' | 'last_tokens' | 'held_usd' | 'last_usd' | 'priced' | 'open'
+>;
+
+/** Answer of a last exchange without tools, in tokens: a few sentences. */
+const summaryTokens = 2_048;
+/** The summary's prompt is the last one's and a little more. */
+const summaryMargin = 1.25;
+
+/**
+ * Budgets before a model exchange. What is not finally known counts with its worst case. Where a session says in a last
+ * exchange how far it came, as much as the last one took stays reserved for it.
+ */
+export function exhaustedBudget(
+  session: LiveAttempt,
+  totals: Spent,
+  reserved: string | null,
+  summary: boolean,
+): ExhaustedBudget | null {
+  const { budgets } = session.policy;
+  const keeps = !summary && surfaceRules[session.surface].summarisesAtBudgetEnd;
+  const spent =
+    exhaustedTokens(budgets, totals, keeps) ?? exhaustedCost(budgets, totals, reserved === null, keeps);
+  if (summary) return spent;
+  if (session.stop_reason !== null)
+    return {
+      reason: session.stop_reason as ExhaustedBudget['reason'],
+      message: 'The session is being stopped.',
+      extendable: false,
+    };
+  return exhaustedTime(budgets, session) ?? exhaustedActions(budgets, session) ?? spent;
+}
+
+/** Whether exchanges that run might use up the tokens by themselves: then another one has to wait for what they took. */
+export function mustWaitForOthers(budgets: Budgets, totals: Spent): boolean {
+  if (budgets.maxTokens === undefined || totals.open === 0) return false;
+  return totals.settled_tokens + totals.open_tokens >= budgets.maxTokens;
+}
+
+/** The bound of tokens, by what has been used for certain. */
+export function exhaustedTokens(
+  budgets: Budgets,
+  totals: Pick<Spent, 'settled_tokens' | 'last_tokens'>,
+  keepsSummary = false,
+): ExhaustedBudget | null {
+  if (budgets.maxTokens === undefined) return null;
+  // before the first exchange nothing is known of the next
+  const kept =
+    keepsSummary && totals.last_tokens > 0 ? totals.last_tokens * summaryMargin + summaryTokens : 0;
+  if (totals.settled_tokens + kept < budgets.maxTokens) return null;
+  return {
+    reason: 'budget_tokens',
+    message: `The session has used up its ${budgets.maxTokens} tokens. Raise budgets.maxTokens in the policy.`,
+    extendable: false,
+  };
+}
+
+/** The bound of money. */
+export function exhaustedCost(
+  budgets: Budgets,
+  totals: Pick<Spent, 'held_usd' | 'last_usd' | 'priced'>,
+  unpriced: boolean,
+  keepsSummary = false,
+): ExhaustedBudget | null {
+  const { maxCostUsd } = budgets;
+  if (maxCostUsd === undefined) return null;
+  // A budget of money cannot be kept for a model without a price: it fails closed.
+  if (unpriced || !totals.priced)
+    return {
+      reason: 'budget_cost',
+      message:
+        'The policy bounds the cost, but the model has no price. Add the price or remove budgets.maxCostUsd.',
+      extendable: false,
+    };
+  const kept = keepsSummary ? new Decimal(totals.last_usd).mul(summaryMargin) : new Decimal(0);
+  if (kept.add(totals.held_usd).lt(maxCostUsd)) return null;
+  return {
+    reason: 'budget_cost',
+    message: `The session has used up its ${maxCostUsd} US dollars. Raise budgets.maxCostUsd in the policy.`,
+    extendable: false,
+  };
+}
