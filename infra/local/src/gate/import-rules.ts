@@ -10,6 +10,7 @@ const workspaceRules: Readonly<Record<WorkspaceFolder, readonly WorkspaceFolder[
   'clients/cli': ['shared'],
   'clients/console': ['shared'],
   'infra/local': ['shared', 'clients/cli'],
+  'infra/terraform': [],
   // a benchmark measures parts of a service where the whole would hide the figure
   'load-tests': ['shared', 'infra/local', 'clients/cli', 'services/dispatcher', 'services/audit-exporter'],
 };

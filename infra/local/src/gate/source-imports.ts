@@ -20,6 +20,7 @@ export const workspaceFolders = {
   'clients/cli': '@lemniscate/cli',
   'clients/console': '@lemniscate/console',
   'infra/local': '@lemniscate/local',
+  'infra/terraform': '@lemniscate/terraform',
   'load-tests': '@lemniscate/load-tests',
 } as const;
 export type WorkspaceFolder = keyof typeof workspaceFolders;

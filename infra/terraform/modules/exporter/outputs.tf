@@ -1,0 +1,3 @@
+output "security_group_id" {
+  value = aws_security_group.exporter.id
+}

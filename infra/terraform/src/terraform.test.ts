@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
+import { declaredIn, readConfiguration, readProviderSchema } from './configuration.ts';
+import type { ConfigurationFile } from './configuration.ts';
+import { argumentFaults } from './provider-arguments.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const files = await readConfiguration();
+const declared = declaredIn(files);
+const schema = readProviderSchema();
+const ofType = (type: string) => declared.filter((each) => each.type === type);
+
+/** Folders with all that their files say together. */
+function folders(): Map<string, ConfigurationFile[]> {
+  return Map.groupBy(files, ({ folder }) => folder);
+}
+
+test('the configuration is there and is HCL', () => {
+  assert.ok(files.length >= 20, `${files.length} files`);
+  assert.ok(declared.length >= 80, `${declared.length} resources and data sources`);
+});
+
+test('every resource and argument is one that the provider takes', () => {
+  assert.deepEqual(
+    declared.flatMap((each) => argumentFaults(each, schema[each.kind][each.type])),
+    [],
+  );
+});
+
+test('the check of arguments can fail: unknown, misplaced and missing ones are found', () => {
+  const shapes = schema.resources['aws_kms_key'];
+  const where = 'x';
+  const faults = argumentFaults(
+    { where, kind: 'resources', type: 'aws_kms_key', body: { enabled: true } },
+    shapes,
+  );
+  assert.deepEqual(faults, ['x: there is no argument enabled']);
+  const lost = { where, kind: 'resources', type: 'aws_nat_gatewayy', body: {} } as const;
+  assert.equal(argumentFaults(lost, schema.resources['aws_nat_gatewayy']).length, 1);
+  const group = {
+    where,
+    kind: 'resources',
+    type: 'aws_lb_target_group',
+    body: { health_check: [{ pth: '/' }] },
+  } as const;
+  assert.deepEqual(argumentFaults(group, schema.resources['aws_lb_target_group']), [
+    'x.health_check: there is no argument pth',
+  ]);
+  const rule = { where, kind: 'resources', type: 'aws_iam_role_policy', body: { role: 'r' } } as const;
+  assert.deepEqual(argumentFaults(rule, schema.resources['aws_iam_role_policy']), ['x: policy is missing']);
+});
+
+test('every module is given what it wants and nothing that it does not know', () => {
+  const faults: string[] = [];
+  let calls = 0;
+  for (const [folder, contents] of folders())
+    for (const { path, content } of contents)
+      for (const [name, bodies] of Object.entries(content.module))
+        for (const body of bodies) {
+          calls += 1;
+          const source = join(folder, String(body['source']));
+          const module = folders().get(source);
+          if (module === undefined) {
+            faults.push(`${path}: module.${name} has no source ${source}`);
+            continue;
+          }
+          const variables = Object.assign({}, ...module.map((file) => file.content.variable)) as Record<
+            string,
+            Record<string, unknown>[]
+          >;
+          const given = Object.keys(body).filter(
+            (key) => !['source', 'for_each', 'count', 'depends_on'].includes(key),
+          );
+          for (const key of given)
+            if (variables[key] === undefined) faults.push(`${path}: module.${name} knows no ${key}`);
+          for (const [key, [variable]] of Object.entries(variables))
+            if (variable?.['default'] === undefined && !given.includes(key))
+              faults.push(`${path}: module.${name} wants ${key}`);
+        }
+  assert.ok(calls >= 14);
+  assert.deepEqual(faults, []);
+});
+
+test('what is referred to is declared', () => {
+  const faults: string[] = [];
+  for (const [folder, contents] of folders()) {
+    const text = contents.map((file) => file.text).join('\n');
+    const names = (kind: 'variable' | 'module') =>
+      contents.flatMap((file) => Object.keys(file.content[kind]));
+    for (const [, name = ''] of text.matchAll(/\bvar\.(\w+)/g))
+      if (!names('variable').includes(name)) faults.push(`${folder}: var.${name}`);
+    for (const [, name = '', output = ''] of text.matchAll(/\bmodule\.(\w+)(?:\[[^\]]+\])?\.(\w+)/g)) {
+      if (!names('module').includes(name)) faults.push(`${folder}: module.${name}`);
+      const source = contents
+        .flatMap((file) => file.content.module[name] ?? [])
+        .map((body) => join(folder, String(body['source'])))[0];
+      const outputs = (folders().get(source ?? '') ?? []).flatMap((file) => Object.keys(file.content.output));
+      if (!outputs.includes(output)) faults.push(`${folder}: module.${name}.${output}`);
+    }
+    for (const [, data = '', type = '', name = ''] of text.matchAll(/\b(data\.)?(aws_\w+)\.(\w+)/g)) {
+      const kind = data === '' ? 'resource' : 'data';
+      if (!contents.some((file) => file.content[kind][type]?.[name] !== undefined))
+        faults.push(`${folder}: ${data}${type}.${name}`);
+    }
+    for (const [, file = ''] of text.matchAll(/\$\{path\.module\}\/([\w.-]+)/g))
+      if (!existsSync(join(root, folder, file))) faults.push(`${folder}: ${file}`);
+  }
+  assert.deepEqual([...new Set(faults)], []);
+});
+
+test('only the balancer for people can be public, and it is not by default', () => {
+  for (const subnet of ofType('aws_subnet'))
+    assert.equal(subnet.body['map_public_ip_on_launch'], false, subnet.where);
+  const open = ofType('aws_vpc_security_group_ingress_rule').filter(
+    ({ body }) => body['cidr_ipv4'] === '0.0.0.0/0' || body['cidr_ipv6'] !== undefined,
+  );
+  assert.deepEqual(open, []);
+  for (const { where, body } of ofType('aws_db_instance'))
+    assert.equal(body['publicly_accessible'], false, where);
+  for (const { where, body } of ofType('aws_lb')) {
+    const internal = String(body['internal']);
+    assert.ok(internal === 'true' || internal === '${var.people_internal}', where);
+  }
+  const control = files.find(({ path }) => path === 'modules/control/variables.tf');
+  assert.equal(control?.content.variable['people_internal']?.[0]?.['default'], true);
+  assert.equal(ofType('aws_s3_bucket_public_access_block').length, 1);
+  for (const { where, body } of ofType('aws_s3_bucket_public_access_block'))
+    for (const name of [
+      'block_public_acls',
+      'block_public_policy',
+      'ignore_public_acls',
+      'restrict_public_buckets',
+    ])
+      assert.equal(body[name], true, `${where}.${name}`);
+});
+
+test('everything at rest and on the wire is encrypted', () => {
+  const wanted: Readonly<Record<string, readonly string[]>> = {
+    aws_db_instance: ['storage_encrypted', 'kms_key_id'],
+    aws_elasticache_replication_group: [
+      'at_rest_encryption_enabled',
+      'transit_encryption_enabled',
+      'kms_key_id',
+    ],
+    aws_cloudwatch_log_group: ['kms_key_id'],
+    aws_secretsmanager_secret: ['kms_key_id'],
+    aws_sns_topic: ['kms_master_key_id'],
+  };
+  for (const [type, names] of Object.entries(wanted)) {
+    assert.ok(ofType(type).length > 0, type);
+    for (const { where, body } of ofType(type))
+      for (const name of names)
+        assert.ok(body[name] !== undefined && body[name] !== false, `${where}.${name}`);
+  }
+  const disks = JSON.stringify(
+    [...ofType('aws_launch_template'), ...ofType('aws_instance')].map(({ body }) => body),
+  );
+  assert.equal(disks.match(/"encrypted":true/g)?.length, 2);
+  for (const { where, body } of ofType('aws_lb_listener'))
+    assert.ok(['HTTPS', 'TCP'].includes(String(body['protocol'])), where);
+  assert.match(JSON.stringify(ofType('aws_db_parameter_group')), /rds\.force_ssl/);
+  assert.match(JSON.stringify(ofType('aws_iam_policy_document')), /aws:SecureTransport/);
+});
+
+/** Statements that need a star, with the reason that stands in the file. */
+const stars: Readonly<Record<string, string>> = {
+  ImageToken: 'ecr:GetAuthorizationToken has no resource',
+  AccountAdministersThroughIam: 'a key policy speaks of the key itself, which is *',
+  LogsEncrypt: 'a key policy speaks of the key itself, which is *',
+  RefusePlainHttp: 'a refusal is to hold for everything and everybody',
+};
+
+test('no star in IAM but where AWS leaves no choice', () => {
+  const found: string[] = [];
+  for (const { where, body } of ofType('aws_iam_policy_document')) {
+    const statements = body['statement'] as Record<string, unknown>[];
+    for (const statement of statements) {
+      const sid = typeof statement['sid'] === 'string' ? statement['sid'] : '';
+      const texts = [statement['actions'], statement['resources']].flat().map(String);
+      const wide = texts.some((text) => text === '*' || /^[a-z0-9-]+:\*$/.test(text));
+      if (wide && stars[sid] === undefined) found.push(`${where}: ${sid}`);
+    }
+  }
+  assert.deepEqual(found, []);
+});
+
+test('what holds data cannot be deleted by a slip', () => {
+  for (const { where, body } of ofType('aws_db_instance')) {
+    assert.equal(body['deletion_protection'], true, where);
+    assert.equal(body['skip_final_snapshot'], false, where);
+    assert.ok(Number(body['backup_retention_period']) >= 7, where);
+    assert.equal(body['multi_az'], true, where);
+  }
+  for (const { where, body } of ofType('aws_lb'))
+    assert.equal(body['enable_deletion_protection'], true, where);
+  for (const { where, body } of ofType('aws_kms_key')) {
+    assert.equal(body['deletion_window_in_days'], 30, where);
+    assert.equal(body['enable_key_rotation'], true, where);
+  }
+  assert.equal(ofType('aws_s3_bucket_versioning').length, 1);
+  assert.match(JSON.stringify(ofType('aws_s3_bucket_object_lock_configuration')), /COMPLIANCE/);
+  assert.match(JSON.stringify(ofType('aws_elasticache_parameter_group')), /noeviction/);
+});
+
+test('an instance’s credentials are out of reach of what it runs', () => {
+  const machines = [...ofType('aws_launch_template'), ...ofType('aws_instance')];
+  assert.equal(machines.length, 2);
+  for (const { where, body } of machines) {
+    const [options] = body['metadata_options'] as Record<string, unknown>[];
+    assert.equal(options?.['http_tokens'], 'required', where);
+    assert.equal(options?.['http_put_response_hop_limit'], 1, where);
+  }
+});
