@@ -1,8 +1,10 @@
 import { auditBenchmark } from './audit/audit-benchmark.ts';
+import { balanceBenchmark } from './balance/balance-benchmark.ts';
 import type { Benchmark } from './benchmark.ts';
 import { costsBenchmark } from './costs/costs-benchmark.ts';
 import { permitBenchmark } from './governance/permit-benchmark.ts';
 import { stopBenchmark } from './governance/stop-benchmark.ts';
+import { dispatchBenchmark } from './dispatch/dispatch-benchmark.ts';
 import { judgeBenchmark } from './judge/judge-benchmark.ts';
 import { relayBenchmark } from './relay/relay-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
@@ -18,4 +20,6 @@ export const benchmarks: readonly Benchmark[] = [
   auditBenchmark,
   relayBenchmark,
   costsBenchmark,
+  dispatchBenchmark,
+  balanceBenchmark,
 ];

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import type { PoolView } from '@lemniscate/shared/api/pool.ts';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
@@ -172,5 +173,40 @@ describe('agent servers', () => {
     );
     const ids = await Promise.all(Array.from({ length: 4 }, () => open(dispatcher)));
     await within(10_000, 'all are on the second', () => ids.every((each) => b.held.has(each)));
+  });
+
+  test('a pool tells its scaler what it wants, and fills one server after the other when it is told to', async () => {
+    const { fleet, dispatcher } = await start(['a', 'b', 'c']);
+    for (const { name } of fleet.servers) await usable(dispatcher, name);
+    const pool = async (): Promise<PoolView | undefined> =>
+      (await dispatcher.call<{ pools: PoolView[] }>('GET', '/v1/pools')).body.pools.find(
+        (each) => each.pool === 'default',
+      );
+    const idle = await pool();
+    assert.deepEqual([idle?.slots, idle?.action, idle?.drain.length], [60, 'in', 2]);
+    await dispatcher.call('PUT', '/v1/pools/default', { packing: true });
+    await within(10_000, 'it packs', async () => (await pool())?.packing === true);
+    await open(dispatcher);
+    await within(10_000, 'the first is placed', () => fleet.servers.some(({ held }) => held.size === 1));
+    for (let index = 0; index < 9; index += 1) await open(dispatcher);
+    await within(
+      15_000,
+      'ten are placed',
+      () => fleet.servers.reduce((sum, { held }) => sum + held.size, 0) === 10,
+    );
+    await within(
+      10_000,
+      'the others stand empty',
+      () => fleet.servers.filter(({ held }) => held.size === 0).length >= 1,
+    );
+    await within(10_000, 'the full one is kept', async () => {
+      const seenNow = await pool();
+      const busiest = fleet.servers.toSorted((one, other) => other.held.size - one.held.size)[0];
+      return seenNow?.held === 10 && busiest !== undefined && !seenNow.drain.includes(busiest.name);
+    });
+    const metrics = await fetch(`http://127.0.0.1:${dispatcher.publicPort}/v1/pools/metrics`, {
+      headers: { authorization: `Bearer ${fleet.token}` },
+    });
+    assert.match(await metrics.text(), /lemniscate_pool_held\{pool="default"\} 10/);
   });
 });

@@ -61,6 +61,7 @@ describe('the table of who may use which route', () => {
       'PUT /v1/projects/:id/queue',
       'PUT /v1/intake/:scope',
       'DELETE /v1/intake/:scope',
+      'PUT /v1/pools/:pool',
       'PUT /v1/servers/:id/drain',
       'DELETE /v1/servers/:id/drain',
       'PUT /v1/servers/:id/approval',

@@ -129,6 +129,9 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   // agent servers
   'GET /v1/servers': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
   'POST /v1/servers': row('servers', 'somewhere', workers),
+  'GET /v1/pools': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
+  'GET /v1/pools/metrics': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
+  'PUT /v1/pools/:pool': row('servers', 'fleet', operators),
   'PUT /v1/servers/:id/drain': row('servers', 'fleet', operators),
   'DELETE /v1/servers/:id/drain': row('servers', 'fleet', operators),
   'PUT /v1/servers/:id/approval': row('servers', 'fleet', operators),

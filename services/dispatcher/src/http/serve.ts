@@ -51,6 +51,7 @@ import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
 import { requireAgentServer, requirePerson } from './identity.ts';
 import { registerIntakeRoutes } from './intake-routes.ts';
 import type { IntakeRouteDeps } from './intake-routes.ts';
+import { registerPoolRoutes } from './pool-routes.ts';
 import { registerQueueRoutes } from './queue-routes.ts';
 import type { QueueRouteDeps } from './queue-routes.ts';
 import { listen } from './listen.ts';
@@ -152,6 +153,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerServerRoutes(app, deps);
   registerProjectRoutes(app, deps);
   registerQueueRoutes(app, deps);
+  registerPoolRoutes(app, deps);
   registerIntakeRoutes(app, deps);
   registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);

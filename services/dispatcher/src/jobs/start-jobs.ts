@@ -59,11 +59,15 @@ export interface Jobs {
   stop(timeoutMs: number): Promise<void>;
 }
 
+/** Of the looks for forgotten jobs, two seconds apart, every so many reads all that waits. */
+const thoroughEvery = 8;
+
 /** The loops that keep the fleet right, each on its signal and on its timer, and the workers of the queue. */
 export function startJobs(deps: JobDeps): Jobs {
   const { log } = deps;
   const probes: ProbeMemory = new Map();
   const book = createQueueBook(deps.database, () => deps.clock.monotonicMs());
+  let requeues = 0;
   const plan: readonly [
     name: string,
     everyMs: number,
@@ -73,7 +77,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['probe', 2_000, 'probeServers', () => probeServers(deps, probes)],
     ['queue book', 1_000, null, book.look],
     ['reaper', 1_000, 'probeServers', () => reap(deps)],
-    ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
+    ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps, requeues++ % thoroughEvery === 0)],
     ['approval expiry', 1_000, null, () => expireApprovals(deps)],
     ['park waiting', 1_000, null, () => parkWaiting(deps)],
     ['resume answered', 500, 'approvals', () => resumeAnswered(deps)],

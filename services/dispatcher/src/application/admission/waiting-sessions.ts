@@ -158,7 +158,10 @@ CROSS JOIN LATERAL (
   WHERE placement_class = $1 AND lane = lanes.lane AND ready_at <= now()
   ORDER BY queue_key, id LIMIT bounds.per_lane + 1
 ) head
-JOIN sessions ON sessions.id = head.session_id
+CROSS JOIN LATERAL (
+  -- OFFSET keeps it a look-up by key for each head: as a join it was planned as a scan of every session.
+  SELECT project_id, repository FROM sessions WHERE id = head.session_id OFFSET 0
+) sessions
 WHERE NOT EXISTS (
   SELECT FROM intake_pauses WHERE scope IN ('fleet', 'pool:' || split_part($1, ';', 1)))
 ORDER BY lanes.lane, head.queue_key, head.id`;

@@ -23,12 +23,15 @@ const perTick = 1_000;
  * Puts sessions whose job Redis has forgotten back on the way to it, oldest first. The generation is bumped by
  * compare-and-set: two dispatchers that see the same gap fill it once, and a job that was not lost after all is of an
  * old generation and does nothing.
+ * @param thorough also those that are not marked as admitted, such as one whose placement was cut off half-way; it reads
+ *   all that waits, so it is not for every tick
  * @returns how many
  */
-export async function requeueForgotten(deps: RequeueDeps): Promise<number> {
+export async function requeueForgotten(deps: RequeueDeps, thorough: boolean): Promise<number> {
   const pending = await deps.database.query<PendingRow>(
     `SELECT id, generation, placement_class FROM sessions
-     WHERE state = 'pending' AND queued_at < now() - $1 * interval '1 millisecond'
+     WHERE state = 'pending' AND ${thorough ? 'true' : "phase = 'admitted'"}
+       AND queued_at < now() - $1 * interval '1 millisecond'
        AND NOT EXISTS (SELECT FROM outbox WHERE outbox.session_id = sessions.id)
      ORDER BY queued_at LIMIT ${perTick}`,
     [settleMs],

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { request } from 'node:https';
+import type { Agent } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { heartbeatAnswerSchema } from '@lemniscate/shared/protocol/server-status.ts';
+import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import { sessionOrderSchema } from '@lemniscate/shared/protocol/session-order.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import type { Faults, SimulationPlan } from './plan.ts';
+
+/** An order that a server has taken, and when (`performance.now`). */
+export interface TakenOrder {
+  readonly server: string;
+  readonly order: SessionOrder;
+  readonly at: number;
+}
+
+export interface SimulatedServerOptions {
+  readonly name: string;
+  readonly plan: SimulationPlan;
+  readonly agent: Agent;
+  /** Null while no dispatcher is known. */
+  readonly dispatcherUrl: () => string | null;
+  readonly drawFault: () => keyof Faults | null;
+  readonly drawStartMs: () => number;
+  readonly drawWorkMs: () => number;
+  readonly onTaken: (order: TakenOrder) => void;
+  readonly onFault: (what: string) => void;
+}
+
+type Given =
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'answer'; readonly status: number; readonly body: unknown };
+
+export interface SimulatedServer {
+  readonly name: string;
+  status(): ServerStatus;
+  take(body: unknown): Given;
+  remove(held: Held): void;
+  startHeartbeats(afterMs: number): void;
+  stop(): void;
+}
+
+/** One simulated agent server: it takes orders, reports `running`, works for a while and sends a result without a diff. */
+export function createSimulatedServer(options: SimulatedServerOptions): SimulatedServer {
+  const { name, plan } = options;
+  const bootId = randomUUID();
+  const held = new Map<string, number>();
+  const timers = new Set<NodeJS.Timeout>();
+  const stopping = new AbortController();
+
+  const later = (ms: number, work: () => void): void => {
+    if (stopping.signal.aborted) return;
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      work();
+    }, ms);
+    timers.add(timer);
+  };
+  const holds = (one: Held): boolean => held.get(one.sessionId) === one.attempt;
+  const problem = (status: number, code: string, detail: string): Given => ({
+    kind: 'answer',
+    status,
+    body: { type: `urn:lemniscate:error:${code}`, title: code, status, code, detail },
+  });
+
+  const post = async (path: string, body: unknown): Promise<{ status: number; body: unknown }> => {
+    const url = options.dispatcherUrl();
+    if (url === null) throw new Error('no dispatcher is known');
+    const sent = JSON.stringify(body);
+    return new Promise((settle, fail) => {
+      const call = request(`${url}${path}`, {
+        method: 'POST',
+        agent: options.agent,
+        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) },
+        timeout: 10_000,
+      });
+      call.on('error', fail);
+      call.on('timeout', () => call.destroy(new Error('no answer within 10 s')));
+      call.on('response', (reply) => {
+        text(reply).then(
+          (answer) => settle({ status: reply.statusCode ?? 0, body: JSON.parse(answer) }),
+          fail,
+        );
+      });
+      call.end(sent);
+    });
+  };
+  /** Repeats until it is heard or the session is no longer ours, as the real journal does. */
+  const insist = async (one: Held, path: string, body: unknown): Promise<boolean> => {
+    for (let waitMs = 50; holds(one) && !stopping.signal.aborted; waitMs = Math.min(2_000, waitMs * 2)) {
+      const answer = await post(path, body).catch((error: unknown) => ({ status: 0, body: String(error) }));
+      if (answer.status === 200 || answer.status === 202 || answer.status === 204) return true;
+      if (answer.status === 409 || answer.status === 404) {
+        held.delete(one.sessionId);
+        return false;
+      }
+      options.onFault(
+        `${name}: ${path} answered ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`,
+      );
+      await new Promise<void>((settle) => later(waitMs, settle));
+    }
+    return false;
+  };
+  const run = async (one: Held): Promise<void> => {
+    const base = `/internal/sessions/${one.sessionId}/attempts/${one.attempt}`;
+    const running = { type: 'running', driver: 'simulated', warm: true, timingsMs: {} };
+    const events = [{ at: new Date().toISOString(), event: running }];
+    if (!(await insist(one, `${base}/events`, { firstSeq: 1, events }))) return;
+    later(options.drawWorkMs(), () => {
+      const result = { reason: 'finished', message: 'Simulated.', diff: null, patch: null, timingsMs: {} };
+      void insist(one, `${base}/result`, result).then((sent) => {
+        if (!sent || !holds(one)) return;
+        held.delete(one.sessionId);
+        void heartbeat();
+      });
+    });
+  };
+  const status = (): ServerStatus => ({
+    protocol: 1,
+    bootId,
+    capacity: plan.capacity,
+    held: [...held].map(([sessionId, attempt]) => ({ sessionId, attempt })),
+    warm: Math.max(0, Math.min(2, plan.capacity - held.size)),
+    driver: 'simulated',
+    profiles: ['default'],
+    draining: stopping.signal.aborted,
+  });
+  const heartbeat = async (): Promise<void> => {
+    const answer = await post('/internal/servers/heartbeat', status()).catch((error: unknown) => {
+      options.onFault(`${name}: heartbeat: ${String(error)}`);
+      return null;
+    });
+    const parsed = heartbeatAnswerSchema.safeParse(answer?.body);
+    if (!parsed.success) return;
+    for (const stale of parsed.data.stale) if (holds(stale)) held.delete(stale.sessionId);
+    for (const command of parsed.data.commands) if (holds(command)) held.delete(command.sessionId);
+  };
+  const beat = (): void => {
+    void heartbeat().finally(() => later(plan.heartbeatMs, beat));
+  };
+
+  return {
+    name,
+    status,
+    take: (body) => {
+      const order = sessionOrderSchema.parse(body);
+      const one = { sessionId: order.sessionId, attempt: order.attempt };
+      if (holds(one)) return { kind: 'answer', status: 202, body: one };
+      const fault = options.drawFault();
+      if (fault === 'full' || held.size >= plan.capacity) return problem(429, 'server_full', 'no slot');
+      if (fault === 'fail') return problem(500, 'internal', 'a simulated fault');
+      held.set(one.sessionId, one.attempt);
+      options.onTaken({ server: name, order, at: performance.now() });
+      if (fault !== 'mute') later(options.drawStartMs(), () => void run(one));
+      return fault === 'cut' ? { kind: 'cut' } : { kind: 'answer', status: 202, body: one };
+    },
+    remove: (one) => {
+      if (holds(one)) held.delete(one.sessionId);
+    },
+    startHeartbeats: (afterMs) => later(afterMs, beat),
+    stop: () => {
+      stopping.abort();
+      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import type { PoolView } from '@lemniscate/shared/api/pool.ts';
+import { poolOfClass } from '@lemniscate/shared/queue/placement-class.ts';
+import type { WaitingLane } from '@lemniscate/shared/queue/outlook.ts';
+import { adviseScaling } from '@lemniscate/shared/queue/scaling.ts';
+import type { Transaction } from '../ports/transaction.ts';
+import { pinnedPool } from './configured-server.ts';
+import { listServers, usableCapacity } from './server-row.ts';
+import type { ServerRow } from './server-row.ts';
+
+interface ClassRow extends Record<string, unknown> {
+  readonly placement_class: string;
+  readonly lanes: readonly WaitingLane[];
+  readonly starts_per_second: number;
+  readonly queue_age: number | null;
+}
+
+/** Every pool that has a server or something that waits for one, with advice for its scaler. */
+export async function listPools(tx: Transaction): Promise<PoolView[]> {
+  const [servers, classes, packed] = await Promise.all([
+    listServers(tx),
+    tx.query<ClassRow>(
+      `SELECT placement_class, lanes, starts_per_second,
+         (SELECT extract(epoch FROM now() - created_at)::float8 FROM outbox
+          WHERE outbox.placement_class = queue_book.placement_class ORDER BY id LIMIT 1) AS queue_age
+       FROM queue_book`,
+    ),
+    tx.query<{ pool: string }>('SELECT pool FROM pool_settings WHERE packing'),
+  ]);
+  const byPool = Map.groupBy(
+    servers.filter(({ pool }) => pool !== pinnedPool),
+    ({ pool }) => pool,
+  );
+  const queues = Map.groupBy(
+    classes.filter((row) => row.placement_class !== pinnedPool),
+    (row) => poolOfClass(row.placement_class),
+  );
+  const packing = new Set(packed.map(({ pool }) => pool));
+  return [...new Set([...byPool.keys(), ...queues.keys()])]
+    .sort((left, right) => (left < right ? -1 : 1))
+    .map((pool) => poolView(pool, byPool.get(pool) ?? [], queues.get(pool) ?? [], packing.has(pool)));
+}
+
+function poolView(
+  pool: string,
+  servers: readonly ServerRow[],
+  classes: readonly ClassRow[],
+  packing: boolean,
+): PoolView {
+  const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
+  const waiting = sum(classes.flatMap(({ lanes }) => lanes.map((lane) => lane.waiting)));
+  const ages = classes.flatMap(({ queue_age: age }) => (age === null ? [] : [Math.round(age)]));
+  const held = (row: ServerRow): number => row.status?.held.length ?? 0;
+  return {
+    pool,
+    servers: servers.filter((row) => usableCapacity(row) > 0).length,
+    slots: sum(servers.map(usableCapacity)),
+    held: sum(servers.map(held)),
+    warm: sum(servers.map((row) => row.status?.warm ?? 0)),
+    warmMisses: sum(servers.map((row) => row.status?.coldStarts ?? 0)),
+    waiting,
+    queueAgeSeconds: ages.length === 0 ? null : Math.max(...ages),
+    startsPerSecond: sum(classes.map((row) => row.starts_per_second)),
+    packing,
+    ...adviseScaling(
+      servers.map((row) => ({
+        id: row.id,
+        usable: usableCapacity(row),
+        held: held(row),
+        drained: row.drained || !row.listed,
+      })),
+      waiting,
+    ),
+  };
+}
+
+/** The same as a scraper reads it (Prometheus text format 0.0.4). */
+export function poolMetrics(pools: readonly PoolView[]): string {
+  const gauges: readonly [name: string, help: string, of: (pool: PoolView) => number][] = [
+    ['slots', 'Slots that may be used now.', ({ slots }) => slots],
+    ['held', 'Sessions that occupy a slot.', ({ held }) => held],
+    ['waiting', 'Sessions that wait for a slot.', ({ waiting }) => waiting],
+    [
+      'queue_age_seconds',
+      'Wait of the session that has waited longest.',
+      (pool) => pool.queueAgeSeconds ?? 0,
+    ],
+    ['warm_sandboxes', 'Sandboxes that wait for a session.', ({ warm }) => warm],
+    ['warm_misses', 'Sandboxes started while their session waited.', ({ warmMisses }) => warmMisses],
+    ['wanted_slots', 'Slots that are wanted.', ({ wantedSlots }) => wantedSlots],
+    ['wanted_servers', 'Servers that are wanted.', ({ wantedServers }) => wantedServers],
+  ];
+  return gauges
+    .flatMap(([name, help, of]) => [
+      `# HELP lemniscate_pool_${name} ${help}`,
+      `# TYPE lemniscate_pool_${name} gauge`,
+      ...pools.map((pool) => `lemniscate_pool_${name}{pool="${pool.pool}"} ${of(pool)}`),
+    ])
+    .join('\n')
+    .concat('\n');
+}

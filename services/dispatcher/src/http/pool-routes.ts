@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { changePoolSchema, poolListSchema } from '@lemniscate/shared/api/pool.ts';
+import { placementName } from '@lemniscate/shared/queue/placement-class.ts';
+import type { Database } from '../application/ports/transaction.ts';
+import type { Signals } from '../application/signals.ts';
+import { listPools, poolMetrics } from '../application/servers/list-pools.ts';
+import type { App } from './app.ts';
+
+export interface PoolRouteDeps {
+  readonly database: Database;
+  readonly signals: Signals;
+}
+
+const poolParams = z.object({ pool: z.string().regex(placementName, 'must be the name of a pool') });
+
+/** Public listener: what a scaler follows, as JSON and for scrapers, and how a pool is filled. */
+export function registerPoolRoutes(app: App, deps: PoolRouteDeps): void {
+  app.get('/v1/pools', { schema: { response: { 200: poolListSchema } } }, async () => ({
+    pools: await listPools(deps.database),
+  }));
+
+  app.get('/v1/pools/metrics', async (_request, reply) =>
+    reply.type('text/plain; version=0.0.4').send(poolMetrics(await listPools(deps.database))),
+  );
+
+  app.put(
+    '/v1/pools/:pool',
+    { schema: { params: poolParams, body: changePoolSchema } },
+    async (request, reply) => {
+      await deps.database.query(
+        'INSERT INTO pool_settings (pool, packing) VALUES ($1, $2) ON CONFLICT (pool) DO UPDATE SET packing = $2',
+        [request.params.pool, request.body.packing],
+      );
+      deps.signals.send('probeServers', undefined);
+      return reply.code(204).send();
+    },
+  );
+}
