@@ -1,6 +1,5 @@
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
-import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
