@@ -25,6 +25,8 @@ export const programs = {
   /** A real receiver for the audit exporter's tests; the TLS driver brings rsyslog itself. */
   rsyslog: { program: 'rsyslogd', package: 'rsyslog-openssl' },
   /** A real LDAP directory for the tests of group look-up. */
+  /** A real pseudo-terminal for the terminal's tests. */
+  tmux: { program: 'tmux', package: 'tmux' },
   slapd: { program: 'slapd', package: 'slapd' },
   /** gVisor: the docker driver's tests run on it as well. */
   runsc: { program: 'runsc', package: 'runsc' },

@@ -19,6 +19,7 @@ const bodies = {
   'session.running': body({}),
   'attempt.lost': body({}),
   'session.checkpointed': body({ number: z.int().min(1), archiveDigest: sha256Schema }),
+  'session.interrupted': body({ kind: name }),
   'session.paused': body({ reason: name }),
   'session.resumed': body({}),
   'budget.exhausted': body({ cause: name }),

@@ -11,6 +11,7 @@ export const auditEntryTypes = [
   'session.running', // driver, warm
   'attempt.lost', // attempt, server, why
   'session.checkpointed', // number, cause, digests of archive, transcript, workspace and home
+  'session.interrupted', // a person cut the turn short: kind
   'session.paused', // reason, number of the checkpoint
   'session.resumed',
   'budget.exhausted', // which budget; what was used; the person is asked

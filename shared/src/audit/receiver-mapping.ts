@@ -40,6 +40,7 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'session.running': map('applicationLifecycle', 3, 1, 'Session running'),
   'attempt.lost': map('applicationLifecycle', 99, 5, 'Attempt lost'),
   'session.checkpointed': map('applicationLifecycle', 99, 1, 'Session checkpointed'),
+  'session.interrupted': map('applicationLifecycle', 99, 1, 'Turn interrupted'),
   'session.paused': map('applicationLifecycle', 99, 1, 'Session paused'),
   'session.resumed': map('applicationLifecycle', 99, 1, 'Session resumed'),
   'budget.exhausted': map('authorizeSession', 99, 4, 'Budget used up'),

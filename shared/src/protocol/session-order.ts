@@ -15,6 +15,9 @@ export type RuntimeName = (typeof runtimes)[number];
 /** Runtimes that can be stored in the middle of their work and go on from there; the others begin again. */
 export const pausableRuntimes: readonly RuntimeName[] = ['native'];
 
+/** Runtimes whose turn a person can interrupt without ending the session. */
+export const interruptibleRuntimes: readonly RuntimeName[] = ['native'];
+
 /** Whose tools a program in the sandbox uses. */
 export const cliToolModes = ['own', 'hosted'] as const;
 
@@ -66,7 +69,7 @@ export type SessionOrder = z.infer<typeof sessionOrderSchema>;
 export const serverCommandSchema = z.object({
   sessionId: z.string(),
   attempt: attemptSchema,
-  kind: z.enum(['stop', 'pause']),
+  kind: z.enum(['stop', 'pause', 'interrupt']),
   /** End reason that the dispatcher has recorded, or why the session is to be paused. */
   reason: z.string(),
 });

@@ -154,7 +154,14 @@ export function createConversation(
     cancel: async () => {
       cancelled = true;
       if (sessionId === null || turn === null) return;
-      await client.json(`/v1/sessions/${sessionId}/stop`, z.unknown(), { method: 'POST', body: {} });
+      await client
+        .json(`/v1/sessions/${sessionId}/interrupt`, z.unknown(), {
+          method: 'POST',
+          body: {},
+        })
+        .catch((error: unknown) => {
+          if (!isCodedError(error, 'session_ended')) throw error;
+        });
     },
     replay: async (editor) => {
       if (sessionId === null) return;

@@ -64,7 +64,8 @@ export async function attend(
       screen.show(event);
       told.rethrow();
       if (!options.interactive || !isQuestion(event.event)) continue;
-      await screen.aside(() => askPerson(client, sessionId, event.event));
+      const outcome = await screen.aside(() => askPerson(client, sessionId, event.event));
+      if (outcome === 'left') told.actions.interrupt();
     }
   } finally {
     screen.end();
@@ -79,7 +80,10 @@ function createTold(client: ApiClient, sessionId: string) {
     client
       .json(`/v1/sessions/${sessionId}/${what}`, z.unknown(), { method: 'POST', body: {} })
       .catch((error: unknown) => {
-        if (!isCodedError(error, 'session_ended')) failure ??= error;
+        if (isCodedError(error, 'session_ended')) return;
+        // What cannot be interrupted is stopped: Ctrl-C must never do nothing.
+        if (isCodedError(error, 'conflict') && what === 'interrupt') ask('stop');
+        else failure ??= error;
       });
   };
   return {
@@ -96,7 +100,11 @@ function isQuestion(event: SessionEvent): boolean {
 }
 
 /** Asked afresh: while the stream was catching up it may have been answered elsewhere. */
-async function askPerson(client: ApiClient, sessionId: string, event: SessionEvent): Promise<void> {
+async function askPerson(
+  client: ApiClient,
+  sessionId: string,
+  event: SessionEvent,
+): Promise<'answered' | 'left'> {
   if (event.type === 'message') {
     const session = await client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
     if (session.reason === 'awaiting_message') await askNextMessage(client, sessionId);
@@ -109,8 +117,9 @@ async function askPerson(client: ApiClient, sessionId: string, event: SessionEve
     const approval = (await waitingApprovals(client, event.sessionId ?? sessionId)).find(
       ({ id }) => id === approvalId,
     );
-    if (approval !== undefined) await askApproval(client, approval);
+    if (approval !== undefined) return askApproval(client, approval);
   }
+  return 'answered';
 }
 
 /** One gesture: Ctrl-C stops the session, and with it its sandbox and whatever was not approved. */

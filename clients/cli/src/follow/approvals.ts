@@ -1,6 +1,6 @@
 import { approvalViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
-import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import * as prompts from '@clack/prompts';
 import { z } from 'zod';
@@ -54,8 +54,11 @@ function hintOf({ tool, pattern }: ApprovalView): string {
   return makeVisibleLine(`${tool}: ${pattern}`).slice(0, 120);
 }
 
-/** Asks the person in front of the terminal. */
-export async function askApproval(client: ApiClient, approval: ApprovalView): Promise<void> {
+/**
+ * Asks the person in front of the terminal.
+ * @returns `left` when they pressed Ctrl-C instead: nothing is decided
+ */
+export async function askApproval(client: ApiClient, approval: ApprovalView): Promise<'answered' | 'left'> {
   prompts.note(describeApproval(approval), 'The agent asks to run');
   const answer = await prompts.select<'approve' | 'approve_session' | 'reject' | 'explain'>({
     message: 'Let it run?',
@@ -72,11 +75,11 @@ export async function askApproval(client: ApiClient, approval: ApprovalView): Pr
       { value: 'explain', label: 'No, and tell the agent why' },
     ],
   });
-  if (prompts.isCancel(answer))
-    throw new CodedError('request_invalid', 'The question was left without an answer.');
+  if (prompts.isCancel(answer)) return 'left';
   const message =
     answer === 'explain' ? await prompts.text({ message: 'What should it do instead?' }) : undefined;
   const said = typeof message === 'string' ? message : undefined;
   const outcome = await decideApproval(client, approval, answer === 'explain' ? 'reject' : answer, said);
   if (outcome === 'too_late') prompts.log.warn('It was decided meanwhile; this answer did not count.');
+  return 'answered';
 }

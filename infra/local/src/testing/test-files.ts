@@ -42,6 +42,11 @@ export function needsSlapd(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noSlapd');
 }
 
+/** Whether a test needs a pseudo-terminal: it skips with the key `tmux` where none can be had. */
+export function needsTmux(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noTmux');
+}
+
 /** A path as a person wants to read it. */
 export function shownPath(projectRoot: string, file: string | undefined): string {
   return file === undefined ? '(unknown file)' : relative(projectRoot, file);

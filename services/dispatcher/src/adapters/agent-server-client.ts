@@ -128,6 +128,15 @@ export function createAgentServerClient(options: AgentServerClientOptions): Agen
         call(url, 'POST', path, { ...held, kind: 'pause', reason }),
       );
     },
+    interrupt: async (serverId, held) => {
+      const url = await options.addressOf(serverId);
+      if (url === null) throw unreachable(serverId, new Error('nobody knows its address'));
+      const path = `/sessions/${held.sessionId}/commands`;
+      const answer = await call(url, 'POST', path, { ...held, kind: 'interrupt', reason: '' }).catch(
+        (error: unknown) => Promise.reject(unreachable(url, error)),
+      );
+      if (answer.status >= 300) throw fromProblem(answer.body, answer.status);
+    },
     close: async () => {
       await Promise.all([...lines.values()].map((line) => line.pool.destroy()));
     },

@@ -93,6 +93,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'POST /v1/sessions/:id/resume': row('sessions', 'session', deciders, ownMember),
   'POST /v1/sessions/:id/revoke': row('sessions', 'fleet', administrators),
   'POST /v1/sessions/:id/messages': row('sessions', 'session', deciders, ownMember),
+  'POST /v1/sessions/:id/interrupt': row('sessions', 'session', deciders, ownMember),
   'POST /v1/sessions/:id/finish': row('sessions', 'session', deciders, ownMember),
   'POST /v1/uploads': row('sessions', 'queryOrDefault', workers),
   'POST /v1/uploads/:uploadId/complete': row('sessions', 'somewhere', workers),

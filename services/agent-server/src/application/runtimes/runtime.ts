@@ -8,6 +8,7 @@ import type { Lease } from '../lease.ts';
 import type { Dispatcher } from '../ports/dispatcher.ts';
 import type { Log } from '../ports/log.ts';
 import type { Sandbox } from '../ports/sandbox-driver.ts';
+import type { TurnInterrupt } from './turn-interrupt.ts';
 import type { PermitDesk } from '../tool-calls/permit-desk.ts';
 
 /** Everything a runtime may touch. The dispatcher decides and meters; the sandbox only computes. */
@@ -28,6 +29,7 @@ export interface RuntimeContext {
   stopped(): EndReason | null;
   readonly messages: MessageDesk;
   readonly checkpoints: CheckpointDesk;
+  readonly interrupt: TurnInterrupt;
 }
 
 /** The session was put away in the middle of its work; another attempt goes on with it. */

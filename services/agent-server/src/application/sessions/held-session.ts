@@ -4,6 +4,7 @@ import { createJournal } from '../journal.ts';
 import { createLease } from '../lease.ts';
 import { createPauseWish } from '../checkpoints/pause-wish.ts';
 import { asEndReason } from '../tool-calls/run-tool-call.ts';
+import { createTurnInterrupt } from '../runtimes/turn-interrupt.ts';
 import { createInterruption } from './interruption.ts';
 import type { AbandonCause } from './interruption.ts';
 import { runSession } from './run-session.ts';
@@ -20,6 +21,8 @@ export interface HeldSession {
   stop(reason: string): void;
   /** Puts it away as soon as it stands at a boundary; asked again and again until then. */
   pause(reason: string): void;
+  /** Cuts short what the agent does at the moment; it then waits for its person. */
+  interrupt(): void;
   abandon(cause: AbandonCause): void;
   /** Gives up an attempt whose lease ended long ago. */
   checkLease(): void;
@@ -43,6 +46,7 @@ export function holdSession(
   const held = { sessionId, attempt };
   const interruption = createInterruption();
   const wish = createPauseWish(() => deps.clock.monotonicMs());
+  const interrupt = createTurnInterrupt();
   const lease = createLease(deps.bootTimeMs, deps.bootTimeMs(), order.leaseMs);
   const journal = createJournal({
     held,
@@ -68,6 +72,7 @@ export function holdSession(
     lease,
     interruption,
     wish,
+    interrupt,
     timings: createTimings(deps.clock),
     unwind: createUnwind(deps.log),
   };
@@ -84,6 +89,7 @@ export function holdSession(
     renew: lease.renew,
     stop: (reason) => interruption.stop(asEndReason(reason), ''),
     pause: wish.ask,
+    interrupt: interrupt.ask,
     abandon: interruption.abandon,
     checkLease: () => {
       if (lease.lost()) interruption.abandon('lease_lost');

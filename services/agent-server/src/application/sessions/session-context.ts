@@ -11,6 +11,7 @@ import type { Snapshots } from '../ports/snapshots.ts';
 import type { PatchSpool, UploadObject } from '../ports/patch-spool.ts';
 import type { WorkingCopies } from '../ports/working-copies.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { TurnInterrupt } from '../runtimes/turn-interrupt.ts';
 import type { WarmPool } from '../warm-pool.ts';
 import type { Interruption } from './interruption.ts';
 import type { Timings } from './timings.ts';
@@ -40,6 +41,7 @@ export interface SessionContext {
   readonly lease: Lease;
   readonly interruption: Interruption;
   readonly wish: PauseWish;
+  readonly interrupt: TurnInterrupt;
   readonly timings: Timings;
   /** Sandbox and working copy; when it has run, the slot is free. */
   readonly unwind: Unwind;

@@ -126,8 +126,16 @@ export function createSessionDesk(
 }
 
 function carryOut(session: HeldSession, { kind, reason }: ServerCommand): void {
-  if (kind === 'stop') session.stop(reason);
-  else session.pause(reason);
+  switch (kind) {
+    case 'stop':
+      return session.stop(reason);
+    case 'pause':
+      return session.pause(reason);
+    case 'interrupt':
+      return session.interrupt();
+    default:
+      return kind satisfies never;
+  }
 }
 
 function checkOrder(deps: SessionDeps, order: SessionOrder): void {

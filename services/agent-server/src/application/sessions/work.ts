@@ -49,6 +49,7 @@ export async function work(
       closing: AbortSignal.any([interruption.everything, lost.signal]),
       stopped: () => interruption.stopped()?.reason ?? null,
       messages: createMessageDesk({ held, dispatcher, lease, log }),
+      interrupt: context.interrupt,
       checkpoints: createCheckpointDesk({ ...deps, ...context, sandbox, workingCopy, resumed, signal }),
     }),
   );

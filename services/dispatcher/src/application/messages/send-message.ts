@@ -6,13 +6,13 @@ import { settleExtension } from '../budgets/decide-extension.ts';
 import { findWaitingExtension } from '../budgets/extension-row.ts';
 import { restartBudget } from '../budgets/restart-budget.ts';
 import { harmlessText } from '../events/harmless.ts';
-import { hasRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { lockSession } from '../sessions/session-row.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
+import { lockOpen } from './lock-open.ts';
 import { findAwaited, messageColumns, messageEvent } from './message-row.ts';
 import type { MessageRow } from './message-row.ts';
 
@@ -110,22 +110,6 @@ export async function finishIdle(deps: MessageDeps): Promise<number> {
     finished += done ? 1 : 0;
   }
   return finished;
-}
-
-async function lockOpen(tx: Transaction, person: Person, sessionId: string): Promise<SessionRow> {
-  const session = await lockSession(tx, sessionId);
-  if (
-    person.subject !== session.opened_by &&
-    !hasRole(person, session.project_id, 'approver', 'project_admin', 'administrator')
-  )
-    throw new CodedError('forbidden', `Session ${sessionId} was opened by ${session.opened_by}.`, {
-      session: sessionId,
-    });
-  if (!sessionHasEnded(session.state)) return session;
-  throw new CodedError('session_ended', `Session ${sessionId} has ended as ${session.state} already.`, {
-    session: sessionId,
-    state: session.state,
-  });
 }
 
 function requireHuman(person: Person, sessionId: string): void {

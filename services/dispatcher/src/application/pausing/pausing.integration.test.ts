@@ -36,6 +36,7 @@ const told: string[] = [];
 const servers = {
   place: () => Promise.resolve({ kind: 'taken' as const }),
   destroy: () => undefined,
+  interrupt: () => Promise.resolve(),
   pause: (_server: string, held: { sessionId: string }, reason: string) =>
     void told.push(`${held.sessionId} ${reason}`),
 };

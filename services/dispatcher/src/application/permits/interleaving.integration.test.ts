@@ -44,6 +44,7 @@ const servers = {
   place: () => Promise.resolve({ kind: 'taken' as const }),
   destroy: () => undefined,
   pause: () => undefined,
+  interrupt: () => Promise.resolve(),
 };
 const times = { leaseMs: 3_600_000, startTimeoutMs: 3_600_000, checkpointMs: 0 };
 const calls = [

@@ -16,6 +16,8 @@ export interface AgentServers {
   destroy(serverId: string, held: Held): void;
   /** Tells a server to put a session away, in the background and without waiting: heartbeats repeat it. */
   pause(serverId: string, held: Held, reason: string): void;
+  /** Tells a server to cut short what an agent does. Resolves when it has heard. @throws CodedError `service_unreachable` */
+  interrupt(serverId: string, held: Held): Promise<void>;
 }
 
 /** A server as its address answers. */

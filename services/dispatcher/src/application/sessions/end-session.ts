@@ -1,6 +1,5 @@
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
-import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
@@ -16,6 +15,7 @@ import { messageColumns, messageEvent } from '../messages/message-row.ts';
 import type { MessageRow } from '../messages/message-row.ts';
 import { offerCheckpointDiff } from '../checkpoints/offer-checkpoint-diff.ts';
 import { closePause } from '../pausing/pause-spans.ts';
+import { withdrawApprovals } from '../approvals/withdraw-approvals.ts';
 import { lockSession } from './session-row.ts';
 import type { SessionRow } from './session-row.ts';
 
@@ -155,43 +155,4 @@ async function withdrawQuestions(
     ...(message === undefined ? [] : [messageEvent(message)]),
   ];
   if (events.length > 0) await deps.events.append(tx, session.id, session.attempt, events);
-}
-
-interface WithdrawnApproval extends Record<string, unknown> {
-  readonly id: string;
-  readonly call_id: string;
-  readonly tool: string;
-  readonly title: string;
-  readonly arguments_digest: string;
-  readonly reasons: string[];
-}
-
-async function withdrawApprovals(
-  tx: Transaction,
-  sessionId: string,
-): Promise<{ events: DispatcherEvent[]; entries: AuditDraft['body'][] }> {
-  const rows = await tx.query<WithdrawnApproval>(
-    `UPDATE approvals SET state = 'withdrawn', decided_by = 'automation', decided_at = now()
-     WHERE session_id = $1 AND state = 'waiting'
-     RETURNING id, call_id, tool, title, arguments_digest, reasons`,
-    [sessionId],
-  );
-  return {
-    events: rows.map((row) => ({
-      type: 'approval',
-      approvalId: row.id,
-      callId: row.call_id,
-      state: 'withdrawn',
-      tool: row.tool,
-      title: row.title,
-      argumentsDigest: row.arguments_digest,
-      reasons: row.reasons,
-    })),
-    entries: rows.map((row) => ({
-      approval: row.id,
-      call: row.call_id,
-      decision: 'withdrawn',
-      decidedBy: 'automation',
-    })),
-  };
 }

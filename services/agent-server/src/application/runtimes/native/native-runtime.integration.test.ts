@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { startBench } from '../../../testing/agent-server-bench.ts';
-import { eventOf, play, resultOf } from '../../../testing/session-script.ts';
+import { eventOf, eventsOf, play, resultOf } from '../../../testing/session-script.ts';
 
 const write = { id: 'write', tool: 'write_file', input: { path: 'made', content: 'x\n' } };
 const hang = { id: 'hang', tool: 'run_command', input: { command: 'echo begun; sleep 600' } };
@@ -57,6 +57,34 @@ suite('the native loop', () => {
       await bench.put(order);
       assert.equal((await resultOf(bench, order.sessionId)).message, 'Used up.');
     }
+  });
+
+  test('an interrupt cancels what runs and what was asked for, rejects nothing, and waits for the person', async (t) => {
+    const bench = await startBench(t);
+    const order = bench.order({ interactive: true });
+    bench.dispatcher.onNextMessage = ({ after }) =>
+      after === 0
+        ? { kind: 'message', number: 1, text: 'Say what you did.' }
+        : { kind: 'end', reason: 'finished' };
+    play(bench, [{ blocks: [hang, write] }, { blocks: [{ text: 'I waited.' }] }]);
+    await bench.put(order);
+    await eventOf(bench, order.sessionId, 'output');
+    await bench.command({ sessionId: order.sessionId, attempt: 1, kind: 'interrupt', reason: '' });
+    const result = await resultOf(bench, order.sessionId);
+    assert.deepEqual([result.reason, result.message], ['finished', 'I waited.']);
+    assert.equal(result.diff?.files.length ?? 0, 0, 'the second call never ran');
+    const answers = bench.dispatcher.modelRequests[1]?.messages.at(-2)?.content ?? [];
+    assert.deepEqual(
+      answers.map((block) => [block['tool_use_id'], block['is_error']]),
+      [
+        ['hang', true],
+        ['write', true],
+      ],
+    );
+    const ends = eventsOf(bench, order.sessionId).flatMap((event) =>
+      event.type === 'tool_call' && event.state === 'canceled' ? [event.tool] : [],
+    );
+    assert.deepEqual(ends, ['run_command', 'write_file']);
   });
 
   test('a session that stays asks for its person’s next message and goes on with what it knows', async (t) => {

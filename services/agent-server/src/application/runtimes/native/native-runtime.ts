@@ -4,6 +4,7 @@ import { isPause } from '../../checkpoints/pause-wish.ts';
 import { asEndReason } from '../../tool-calls/run-tool-call.ts';
 import { hasLastWords } from '../last-words.ts';
 import { paused } from '../runtime.ts';
+import { isInterrupt } from '../turn-interrupt.ts';
 import type { Runtime, RuntimeContext, RuntimeEnd } from '../runtime.ts';
 import { afterMessage } from './after-message.ts';
 import { compact, isTooLong, wasTooLong } from './compaction.ts';
@@ -39,10 +40,10 @@ export const nativeRuntime: Runtime = {
 
 /** Step by step until the end. Between two steps the whole of the session is in its talk, so it can be put away there. */
 async function converse(context: RuntimeContext, talk: Talk): Promise<RuntimeEnd | typeof paused> {
-  const { checkpoints } = context;
+  const { checkpoints, interrupt } = context;
   for (;;) {
     const wish = checkpoints.wish.signal();
-    const signal = AbortSignal.any([context.signal, checkpoints.wish.urgentSignal()]);
+    const signal = AbortSignal.any([context.signal, checkpoints.wish.urgentSignal(), interrupt.signal()]);
     const waiting = AbortSignal.any([signal, wish]);
     try {
       signal.throwIfAborted();
@@ -50,8 +51,13 @@ async function converse(context: RuntimeContext, talk: Talk): Promise<RuntimeEnd
       if (end !== null) return end;
       if (!wish.aborted && talk.underWay === null) await checkpoints.between(() => saveTalk(talk));
     } catch (error) {
-      if (!isPause(error)) throw error;
+      if (!isPause(error) && !isInterrupt(error)) throw error;
       context.signal.throwIfAborted();
+      if (isInterrupt(error)) {
+        endTurn(talk);
+        interrupt.take();
+        continue;
+      }
       if ((await checkpoints.pause(saveTalk(talk))) === 'paused') return paused;
     }
   }
@@ -72,7 +78,7 @@ async function step(context: StepContext, talk: Talk): Promise<RuntimeEnd | null
     })
     .finally(view.finish);
   const end = afterMessage(talk, message, view.calls);
-  if (end?.reason !== 'finished' || context.order.followUps !== true) return end;
+  if (end?.reason !== 'finished' || (context.order.followUps !== true && !talk.interrupted)) return end;
   talk.answered = end;
   return null;
 }
@@ -109,6 +115,24 @@ async function awaitMessage(
   talk.answered = null;
   return null;
 }
+
+/**
+ * A person has interrupted: what was asked for and has not ended is canceled, nobody's rejection, and the model will
+ * read so. The session then waits for what its person says.
+ */
+function endTurn(talk: Talk): void {
+  const { underWay } = talk;
+  talk.interrupted = true;
+  talk.answered ??= { reason: 'finished', message: '' };
+  if (underWay === null) return;
+  cancelUnderWay(talk);
+  const left = underWay.requests.slice(underWay.answers.length);
+  const answers = left.map(({ id }) => ({ id, isError: true, text: interruptedText }));
+  talk.transcript.push(toolAnswers([...underWay.answers, ...answers]));
+  talk.underWay = null;
+}
+
+const interruptedText = 'The person interrupted before this had ended. What it had begun may be half done.';
 
 function cancelUnderWay({ underWay }: Talk): void {
   for (const call of underWay?.calls.values() ?? [])

@@ -34,6 +34,8 @@ export interface Talk {
   /** Consecutive answers without a tool request that were cut or paused. */
   continuations: number;
   underWay: TurnUnderWay | null;
+  /** A person has interrupted once: from then on the session stays for messages. */
+  interrupted: boolean;
   /** The agent has answered; the person's next message is awaited. */
   answered: RuntimeEnd | null;
 }
@@ -45,6 +47,7 @@ export function beginTalk(instruction: string): Talk {
     turn: 0,
     messages: 0,
     continuations: 0,
+    interrupted: false,
     underWay: null,
     answered: null,
   };
@@ -58,6 +61,7 @@ const savedSchema = z.object({
   turn: z.int().min(0),
   messages: z.int().min(0),
   continuations: z.int().min(0),
+  interrupted: z.boolean(),
   underWay: z
     .object({
       requests: z.array(
@@ -95,6 +99,7 @@ export function saveTalk(talk: Talk): JsonValue {
     turn: talk.turn,
     messages: talk.messages,
     continuations: talk.continuations,
+    interrupted: talk.interrupted,
     underWay:
       underWay === null
         ? null
@@ -125,14 +130,15 @@ export function restoreTalk(saved: JsonValue, sink: EventSink): Talk {
       'checkpoint_unreadable',
       `What the checkpoint says of the session's loop cannot be read: ${z.prettifyError(parsed.error)}`,
     );
-  const { transcript, usedCallIds, underWay, turn, messages, continuations, answered } = parsed.data;
+  const { transcript, usedCallIds, underWay, ...state } = parsed.data;
   return {
     transcript: [...transcript],
     callIds: createCallIds(usedCallIds),
-    turn,
-    messages,
-    continuations,
-    answered,
+    turn: state.turn,
+    messages: state.messages,
+    continuations: state.continuations,
+    interrupted: state.interrupted,
+    answered: state.answered,
     underWay:
       underWay === null
         ? null
