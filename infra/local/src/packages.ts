@@ -26,6 +26,8 @@ export const programs = {
   rsyslog: { program: 'rsyslogd', package: 'rsyslog-openssl' },
   /** A real LDAP directory for the tests of group look-up. */
   slapd: { program: 'slapd', package: 'slapd' },
+  /** A real browser for the console's tests. */
+  chromium: { program: 'chromium', package: 'chromium' },
   /** gVisor: the docker driver's tests run on it as well. */
   runsc: { program: 'runsc', package: 'runsc' },
 } as const satisfies Readonly<Record<string, Program>>;

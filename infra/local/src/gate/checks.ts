@@ -13,6 +13,7 @@ export const checks: readonly Check[] = [
   { name: 'unused code', command: 'knip', args: ['--no-progress'] },
   { name: 'lint', command: 'oxlint', args: ['--deny-warnings', '--type-aware'] },
   { name: 'types', command: 'tsc', args: ['--noEmit'] },
+  { name: 'types of the console', command: 'tsc', args: ['--noEmit', '-p', 'clients/console'] },
   {
     name: 'import directions',
     command: 'node',

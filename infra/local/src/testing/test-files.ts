@@ -42,6 +42,11 @@ export function needsSlapd(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noSlapd');
 }
 
+/** Whether a test drives a browser: it skips with this key where none can be had. */
+export function needsBrowser(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('browser:');
+}
+
 /** A path as a person wants to read it. */
 export function shownPath(projectRoot: string, file: string | undefined): string {
   return file === undefined ? '(unknown file)' : relative(projectRoot, file);

@@ -12,7 +12,7 @@ import { projectRoot } from '../project-root.ts';
 import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
 import { findDockerEngine } from './docker-engine.ts';
-import { needsEngine, needsRsyslog, needsSlapd } from './test-files.ts';
+import { needsBrowser, needsEngine, needsRsyslog, needsSlapd } from './test-files.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,6 +31,7 @@ export async function bringUpTestParts(
   requirePrograms([setpriv, redis, bubblewrap, git, zstd, tar], say);
   if (files.some(needsRsyslog)) installOptional(programs.rsyslog, say);
   if (files.some(needsSlapd)) installOptional(programs.slapd, say);
+  if (files.some(needsBrowser)) installOptional(programs.chromium, say);
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
   unwinding.add(() => rmSync(folder, { recursive: true, force: true }));
   const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);

@@ -18,6 +18,12 @@ import type { App, ListenerTls } from './app.ts';
 import { registerApprovalRoutes } from './approvals-routes.ts';
 import type { ApprovalRouteDeps } from './approvals-routes.ts';
 import { requireAccess } from './authorise.ts';
+import { registerBrowserLoginRoutes } from './browser-login-routes.ts';
+import type { BrowserLoginDeps } from './browser-login-routes.ts';
+import { protectAnswers, registerConsoleFiles } from './console-files.ts';
+import { registerAuditSearchRoutes } from './audit-search-routes.ts';
+import type { AuditSearchDeps } from './audit-search-routes.ts';
+import { registerPolicyTrialRoutes } from './policy-trial-routes.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
 import type { AuditRouteDeps } from './audit-routes.ts';
 import { registerCostAdminRoutes } from './costs-admin-routes.ts';
@@ -29,6 +35,7 @@ import { registerEventIngestRoutes, registerEventStreamRoutes } from './events-r
 import { registerLogRoutes } from './log-routes.ts';
 import { registerPermitRoutes } from './permits-routes.ts';
 import type { OpenAnswers } from './open-answers.ts';
+import { registerFleetHealthRoutes } from './fleet-health-routes.ts';
 import { registerExtensionRoutes } from './extension-routes.ts';
 import { registerLoginRoutes } from './login-routes.ts';
 import type { LoginRouteDeps } from './login-routes.ts';
@@ -55,6 +62,8 @@ import { listen } from './listen.ts';
 import { refusePoison } from './refuse-poison.ts';
 import { registerServerRoutes } from './server-routes.ts';
 import type { ServerRouteDeps } from './server-routes.ts';
+import { registerSessionRowsRoutes } from './session-rows-routes.ts';
+import type { SessionRowsDeps } from './session-rows-routes.ts';
 import { registerSessionRoutes } from './session-routes.ts';
 import type { SessionRouteDeps } from './session-routes.ts';
 
@@ -90,8 +99,13 @@ export type PublicDeps = FrameDeps &
   CostRouteDeps &
   CostAdminDeps &
   AuditRouteDeps &
+  AuditSearchDeps &
   AccessRouteDeps &
-  LoginRouteDeps & {
+  LoginRouteDeps &
+  BrowserLoginDeps &
+  SessionRowsDeps & {
+    /** Folder of the built console; null: none is served. */
+    readonly consoleFolder: string | null;
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
     readonly ready: HealthDeps['parts'];
@@ -129,6 +143,7 @@ export async function servePublic(
   requirePerson(app, deps.authenticator, { openAnswers: deps.openAnswers, failures: deps.loginFailures });
   requireAccess(app, deps.database);
   refusePoison(app);
+  protectAnswers(app);
   registerPublicRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_PORT');
 }
@@ -136,6 +151,9 @@ export async function servePublic(
 /** Everything that people and their programs can ask. */
 export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
+  registerConsoleFiles(app, deps.consoleFolder);
+  registerBrowserLoginRoutes(app, deps);
+  registerSessionRowsRoutes(app, deps);
   registerSessionRoutes(app, deps);
   registerEventStreamRoutes(app, deps);
   registerLogRoutes(app, deps);
@@ -147,11 +165,14 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerUploadRoutes(app, deps);
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
+  registerFleetHealthRoutes(app, deps);
   registerProjectRoutes(app, deps);
   registerQueueRoutes(app, deps);
   registerIntakeRoutes(app, deps);
   registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);
+  registerAuditSearchRoutes(app, deps);
+  registerPolicyTrialRoutes(app, deps);
   registerCostRoutes(app, deps);
   registerCostAdminRoutes(app, deps);
   registerAccessRoutes(app, deps);
