@@ -21,6 +21,22 @@ const InboxPage = lazy(() => import('./inbox/inbox-page.tsx').then((page) => ({ 
 const FleetPage = lazy(() => import('./fleet/fleet-page.tsx').then((page) => ({ default: page.FleetPage })));
 const CostsPage = lazy(() => import('./costs/costs-page.tsx').then((page) => ({ default: page.CostsPage })));
 
+const AuditPage = lazy(() =>
+  import('./security/audit-page.tsx').then((page) => ({ default: page.AuditPage })),
+);
+const ChainPage = lazy(() =>
+  import('./security/chain-page.tsx').then((page) => ({ default: page.ChainPage })),
+);
+const ExportersPage = lazy(() =>
+  import('./security/exporters-page.tsx').then((page) => ({ default: page.ExportersPage })),
+);
+const RevocationsPage = lazy(() =>
+  import('./security/revocations-page.tsx').then((page) => ({ default: page.RevocationsPage })),
+);
+const PoliciesPage = lazy(() =>
+  import('./security/policies-page.tsx').then((page) => ({ default: page.PoliciesPage })),
+);
+
 export function App(): ReactNode {
   const me = useMe();
   if (me.data === undefined)
@@ -40,6 +56,11 @@ export function App(): ReactNode {
               <Switch>
                 <Route path="/" component={SessionsPage} />
                 <Route path="/login" component={SessionsPage} />
+                <Route path="/audit" component={AuditPage} />
+                <Route path="/audit/:chain">{({ chain }) => <ChainPage chain={chain} key={chain} />}</Route>
+                <Route path="/exporters" component={ExportersPage} />
+                <Route path="/revocations" component={RevocationsPage} />
+                <Route path="/policies" component={PoliciesPage} />
                 <Route path="/fleet" component={FleetPage} />
                 <Route path="/costs" component={CostsPage} />
                 <Route path="/inbox" component={InboxPage} />

@@ -8,6 +8,7 @@ import './styles/parts.css';
 import './styles/shell.css';
 import './styles/sessions.css';
 import './styles/charts.css';
+import './styles/security.css';
 import { App } from './app.tsx';
 import { createQueryClient } from './api/queries.ts';
 import { rememberKeys } from './parts/shortcuts.ts';

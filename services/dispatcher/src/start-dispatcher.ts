@@ -160,7 +160,7 @@ async function build(
     configured: createServerList(config.AGENT_SERVERS, config.AGENT_SERVERS_FILE, log),
     auditReader: createAuditReader(database, people),
     auditProofs: createAuditProofs(database),
-    auditSearch: createAuditSearch(database),
+    auditSearch: createAuditSearch(database, people),
     openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),

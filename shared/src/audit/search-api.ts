@@ -4,6 +4,8 @@ import { storedEntrySchema } from './stored-entry.ts';
 /** `GET /v1/audit/search`: entries of all chains that match, the newest first. */
 export const auditSearchSchema = z.object({
   entries: z.array(storedEntrySchema),
+  /** Who the pseudonyms in these entries are; null where that was erased. */
+  people: z.record(z.string(), z.string().nullable()),
   /** `before` of the next page; null at the end of the span. */
   nextBefore: z.string().nullable(),
 });

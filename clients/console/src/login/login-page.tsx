@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { useLocation } from 'wouter';
@@ -48,6 +48,13 @@ export function LoginPage(): ReactNode {
     void logIn({ token: token.trim() });
   };
 
+  const options = useQuery({
+    queryKey: ['login-options'],
+    staleTime: Infinity,
+    queryFn: () => api<{ kind: 'local' | 'oidc' }>('/v1/login/options'),
+  });
+  if (options.data?.kind === 'oidc') return <OrganisationLogin />;
+
   return (
     <main className="login">
       <div className="card login-card">
@@ -80,6 +87,26 @@ export function LoginPage(): ReactNode {
             {busy ? 'Logging in…' : 'Log in'}
           </Button>
         </form>
+      </div>
+    </main>
+  );
+}
+
+/** Where the organisation's issuer says who somebody is. The way back tells this page to look for the login. */
+function OrganisationLogin(): ReactNode {
+  const here = location.pathname === '/console/login' ? '/console/' : location.pathname;
+  const returnTo = encodeURIComponent(`${here}#returned`);
+  return (
+    <main className="login">
+      <div className="card login-card">
+        <img src={icon} alt="" />
+        <h1 style={{ fontSize: 'var(--text-20)' }}>Lemniscate</h1>
+        <p className="muted" style={{ margin: '4px 0 20px' }}>
+          You log in with your organisation and come back here.
+        </p>
+        <a className="button primary large" href={`/v1/login?returnTo=${returnTo}`} style={{ width: '100%' }}>
+          Log in
+        </a>
       </div>
     </main>
   );

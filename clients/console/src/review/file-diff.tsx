@@ -19,7 +19,7 @@ const flagWords = {
 export function FileDiff({
   file,
   patch,
-  style,
+  layout,
   place,
   current,
   seen,
@@ -29,7 +29,7 @@ export function FileDiff({
 }: {
   file: DiffFile;
   patch: PatchFile | undefined;
-  style: DiffStyle;
+  layout: DiffStyle;
   place: number;
   current: boolean;
   seen: boolean;
@@ -77,7 +77,7 @@ export function FileDiff({
         </p>
       ) : (
         <table className="diff-table" aria-label={`Lines of ${shownLine(file.path)}`}>
-          {style === 'split' ? (
+          {layout === 'split' ? (
             <colgroup>
               <col style={{ width: 48 }} />
               <col />
@@ -92,7 +92,7 @@ export function FileDiff({
             </colgroup>
           )}
           {hunks.map((hunk) => (
-            <Hunk key={hunk.header} hunk={hunk} style={style} />
+            <Hunk key={hunk.header} hunk={hunk} layout={layout} />
           ))}
         </table>
       )}
@@ -100,13 +100,13 @@ export function FileDiff({
   );
 }
 
-function Hunk({ hunk, style }: { hunk: PatchHunk; style: DiffStyle }): ReactNode {
+function Hunk({ hunk, layout }: { hunk: PatchHunk; layout: DiffStyle }): ReactNode {
   return (
     <tbody>
       <tr className="hunk">
-        <td colSpan={style === 'split' ? 4 : 3}>{hunk.header}</td>
+        <td colSpan={layout === 'split' ? 4 : 3}>{hunk.header}</td>
       </tr>
-      {style === 'split'
+      {layout === 'split'
         ? hunk.rows.map((row) => (
             <tr key={`${row.left?.number ?? '-'}/${row.right?.number ?? '-'}`}>
               <Side line={row.left} />

@@ -167,7 +167,7 @@ function Review({ id, diff }: { id: string; diff: Diff }): ReactNode {
                 key={file.path}
                 file={file}
                 patch={patch.get(file.path)}
-                style={style}
+                layout={style}
                 place={index}
                 current={index === at}
                 seen={seen.has(file.path)}

@@ -1,4 +1,3 @@
-import type { Role } from '@lemniscate/shared/identity/roles.ts';
 import type { IconName } from '../parts/icons.tsx';
 
 export interface PageLink {
@@ -7,8 +6,6 @@ export interface PageLink {
   readonly icon: IconName;
   /** Two keys after each other that lead there. */
   readonly keys: string;
-  /** Whose work it is; nobody is kept from looking, and the API says what is not theirs. */
-  readonly roles?: readonly Role[];
 }
 
 export interface PageGroup {
@@ -27,14 +24,19 @@ export const pageGroups: readonly PageGroup[] = [
   },
   {
     title: 'Operations',
-    pages: [
-      { path: '/fleet', title: 'Fleet', icon: 'fleet', keys: 'g f', roles: ['operator', 'administrator'] },
-    ],
+    pages: [{ path: '/fleet', title: 'Fleet', icon: 'fleet', keys: 'g f' }],
   },
   {
     title: 'Costs',
+    pages: [{ path: '/costs', title: 'Costs', icon: 'costs', keys: 'g c' }],
+  },
+  {
+    title: 'Security',
     pages: [
-      { path: '/costs', title: 'Costs', icon: 'costs', keys: 'g c', roles: ['finops', 'administrator'] },
+      { path: '/audit', title: 'Audit log', icon: 'audit', keys: 'g a' },
+      { path: '/exporters', title: 'Exporters', icon: 'exporters', keys: 'g e' },
+      { path: '/revocations', title: 'Revocations', icon: 'revoke', keys: 'g r' },
+      { path: '/policies', title: 'Policies', icon: 'policy', keys: 'g p' },
     ],
   },
 ];

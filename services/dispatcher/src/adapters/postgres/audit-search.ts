@@ -1,7 +1,9 @@
 import type { Exporters } from '@lemniscate/shared/audit/search-api.ts';
+import { peopleIn } from '@lemniscate/shared/audit/person.ts';
 import { toStored } from '@lemniscate/shared/audit/stored-entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { AuditSearcher } from '../../application/ports/audit-search.ts';
+import type { PeopleMap } from '../../application/ports/people-map.ts';
 import type { Transaction } from '../../application/ports/transaction.ts';
 
 interface EntryRow extends Record<string, unknown> {
@@ -17,7 +19,7 @@ interface EntryRow extends Record<string, unknown> {
 type SinkRow = Exporters['sinks'][number] & Record<string, unknown>;
 
 /** Searches through the application's pool. */
-export function createAuditSearch(database: Transaction): AuditSearcher {
+export function createAuditSearch(database: Transaction, people: PeopleMap): AuditSearcher {
   return {
     search: async (filter, before, limit) => {
       const cursor = before === null ? null : readCursor(before);
@@ -25,7 +27,9 @@ export function createAuditSearch(database: Transaction): AuditSearcher {
         `SELECT chain, seq, prev, digest, body, type, at FROM audit_entries
          WHERE at >= $1 AND at < $2 AND (cardinality($3::text[]) = 0 OR type = ANY($3))
            AND ($4::text IS NULL OR chain = $4)
-           AND ($5::text IS NULL OR chain LIKE '%' || $5 || '%' OR convert_from(body, 'UTF8') ILIKE '%' || $5 || '%')
+           AND ($5::text IS NULL OR chain LIKE '%' || $5 || '%' OR convert_from(body, 'UTF8') ILIKE '%' || $5 || '%'
+             OR EXISTS (SELECT FROM audit_people p WHERE p.identity ILIKE '%' || $5 || '%'
+               AND convert_from(body, 'UTF8') LIKE '%' || p.pseudonym || '%'))
            AND ($6::timestamptz IS NULL OR (at, chain, seq) < ($6, $7, $8))
          ORDER BY at DESC, chain DESC, seq DESC LIMIT $9`,
         [
@@ -40,9 +44,15 @@ export function createAuditSearch(database: Transaction): AuditSearcher {
           limit + 1,
         ],
       );
-      const entries = rows.slice(0, limit).map((row) => toStored(row));
+      const shown = rows.slice(0, limit);
+      const entries = shown.map((row) => toStored(row));
+      const known = await people.identities(database, peopleIn(shown.map(({ body }) => body)));
       const last = entries.at(-1);
-      return { entries, nextBefore: rows.length > limit && last !== undefined ? cursorOf(last) : null };
+      return {
+        entries,
+        people: Object.fromEntries(known),
+        nextBefore: rows.length > limit && last !== undefined ? cursorOf(last) : null,
+      };
     },
     exporters: async () => {
       const [[log], [checkpoint], sinks] = await Promise.all([
