@@ -57,7 +57,9 @@ export function App(): ReactNode {
                 <Route path="/" component={SessionsPage} />
                 <Route path="/login" component={SessionsPage} />
                 <Route path="/audit" component={AuditPage} />
-                <Route path="/audit/:chain">{({ chain }) => <ChainPage chain={chain} key={chain} />}</Route>
+                <Route path="/audit/:chain">
+                  {({ chain }) => <ChainPage chain={decodeURIComponent(chain)} key={chain} />}
+                </Route>
                 <Route path="/exporters" component={ExportersPage} />
                 <Route path="/revocations" component={RevocationsPage} />
                 <Route path="/policies" component={PoliciesPage} />

@@ -9,7 +9,7 @@ import { useProjects } from '../api/queries.ts';
 import { BarChart } from '../parts/bar-chart.tsx';
 import { count, moment, percent, short, shortId, usd } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
-import { Card, Empty, Loaded, Segments } from '../parts/parts.tsx';
+import { Card, Empty, Loaded, Segments, PageBody } from '../parts/parts.tsx';
 import { shownLine } from '../session/plain-text.ts';
 import { personName } from '../sessions/sessions-page.tsx';
 import { Budgets } from './budgets.tsx';
@@ -74,7 +74,7 @@ export function CostsPage(): ReactNode {
           FOCUS
         </a>
       </header>
-      <div className="page-body">
+      <PageBody>
         <div className="page-inner grid">
           <Loaded query={report}>
             {(costs) =>
@@ -111,7 +111,7 @@ export function CostsPage(): ReactNode {
             }
           </Loaded>
         </div>
-      </div>
+      </PageBody>
     </>
   );
 }

@@ -6,7 +6,7 @@ import { api, query } from '../api/client.ts';
 import { Figure } from '../costs/cost-figures.tsx';
 import { BarChart } from '../parts/bar-chart.tsx';
 import { count, plural, span } from '../parts/format.ts';
-import { Badge, Card, Empty, Loaded, Segments } from '../parts/parts.tsx';
+import { Badge, Card, Empty, Loaded, Segments, PageBody } from '../parts/parts.tsx';
 import { reasonWords } from '../parts/session-state.ts';
 import { Recommendations } from './recommendations.tsx';
 import { Servers } from './servers.tsx';
@@ -34,7 +34,7 @@ export function FleetPage(): ReactNode {
         <span className="grow" />
         <Segments label="Span" value={hours} onChange={setHours} options={spans} />
       </header>
-      <div className="page-body">
+      <PageBody>
         <div className="page-inner grid">
           <Loaded query={starts} rows={2}>
             {(report) => <Numbers report={report} queue={queue.data} />}
@@ -60,7 +60,7 @@ export function FleetPage(): ReactNode {
             )}
           </Loaded>
         </div>
-      </div>
+      </PageBody>
     </>
   );
 }
@@ -151,6 +151,8 @@ function Hours({ report }: { report: StartReport }): ReactNode {
         <BarChart
           title="Sessions that ended, by hour"
           groups={['went through', 'failed']}
+          colours={[1, 3]}
+          width={500}
           bars={report.hours.map((hour) => ({
             name: dayTime(hour.at),
             parts: [
@@ -165,6 +167,7 @@ function Hours({ report }: { report: StartReport }): ReactNode {
         <BarChart
           title="Wait for a server and start there, 95th percentile by hour"
           groups={['wait', 'start']}
+          width={500}
           bars={report.hours.map((hour) => ({
             name: dayTime(hour.at),
             parts: [

@@ -53,6 +53,11 @@ export function Servers(): ReactNode {
   );
 }
 
+/** What it can hold now; what is configured where it takes nothing at present. */
+function slotsOf(server: ServerView): number {
+  return server.usable > 0 ? server.usable : server.capacity;
+}
+
 function Pool({ pool, servers }: { pool: string; servers: readonly ServerView[] }): ReactNode {
   const now = useNow(2_000);
   const total = (of: 'usable' | 'held' | 'warm' | 'capacity'): number =>
@@ -91,13 +96,13 @@ function Pool({ pool, servers }: { pool: string; servers: readonly ServerView[] 
               </td>
               <td>
                 <div className="row">
-                  <div className="bar grow" title={`${server.held} of ${server.capacity} slots`}>
+                  <div className="bar grow" title={`${server.held} of ${slotsOf(server)} slots`}>
                     <i
-                      style={{ width: `${Math.min(1, server.held / Math.max(1, server.capacity)) * 100}%` }}
+                      style={{ width: `${Math.min(1, server.held / Math.max(1, slotsOf(server))) * 100}%` }}
                     />
                   </div>
                   <span className="muted">
-                    {server.held}/{server.capacity}
+                    {server.held}/{slotsOf(server)}
                   </span>
                 </div>
               </td>

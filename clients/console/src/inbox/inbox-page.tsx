@@ -6,7 +6,7 @@ import type { SessionRow, SessionRows } from '@lemniscate/shared/api/session-row
 import { api, query } from '../api/client.ts';
 import { useApprovals } from '../api/queries.ts';
 import { plural, shortId } from '../parts/format.ts';
-import { Age, Badge, Card, Empty, Loaded, useNow } from '../parts/parts.tsx';
+import { Age, Badge, Card, Empty, Loaded, useNow, PageBody } from '../parts/parts.tsx';
 import { reasonWords } from '../parts/session-state.ts';
 import { useShortcuts } from '../parts/shortcuts.ts';
 import { shownLine } from '../session/plain-text.ts';
@@ -45,7 +45,7 @@ export function InboxPage(): ReactNode {
         <h1>Inbox</h1>
         <span className="muted">what waits for a person</span>
       </header>
-      <div className="page-body">
+      <PageBody>
         <div className="page-inner grid" style={{ maxWidth: 860 }}>
           <Loaded query={approvals}>
             {(list) =>
@@ -76,7 +76,7 @@ export function InboxPage(): ReactNode {
             }
           </Loaded>
         </div>
-      </div>
+      </PageBody>
     </>
   );
 }

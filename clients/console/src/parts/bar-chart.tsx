@@ -25,6 +25,8 @@ export function BarChart({
   groups,
   show,
   nameOf = (group) => group,
+  width = 960,
+  colours,
 }: {
   title: string;
   bars: readonly Bar[];
@@ -32,15 +34,19 @@ export function BarChart({
   groups: readonly string[];
   show: (value: number) => string;
   nameOf?: (group: string) => string;
+  /** In units of the drawing: about as many as there are pixels, so that its words keep their size. */
+  width?: number;
+  /** Number of each group's colour, where their order is not it. */
+  colours?: readonly number[];
 }): ReactNode {
   const [at, setAt] = useState<number | null>(null);
   const id = useId();
-  const width = 960;
+  const colourOf = (group: string): number => colours?.[groups.indexOf(group)] ?? groups.indexOf(group);
   const top = niceTop(Math.max(...bars.map((bar) => sum(bar)), 0));
   const step = (width - left) / Math.max(1, bars.length);
   const y = (value: number): number => height - (value / top) * (height - 12);
   const shownBar = at === null ? undefined : bars[at];
-  const labelEvery = Math.ceil(bars.length / 10);
+  const labelEvery = Math.ceil(bars.length / (width / 96));
   return (
     <figure aria-labelledby={id} className="chart">
       <figcaption id={id} className="visually-hidden">
@@ -75,7 +81,7 @@ export function BarChart({
                 return (
                   <rect
                     key={part.group}
-                    className={`series-${groups.indexOf(part.group)}`}
+                    className={`series-${colourOf(part.group)}`}
                     x={left + index * step + step * 0.14}
                     width={step * 0.72}
                     y={y(base)}
@@ -94,9 +100,9 @@ export function BarChart({
         })}
       </svg>
       <div className="chart-legend num">
-        {groups.map((group, index) => (
+        {groups.map((group) => (
           <span key={group} className="row" style={{ gap: 6 }}>
-            <i className={`swatch series-${index}`} aria-hidden="true" />
+            <i className={`swatch series-${colourOf(group)}`} aria-hidden="true" />
             {nameOf(group)}
             {shownBar === undefined ? null : (
               <span className="muted">

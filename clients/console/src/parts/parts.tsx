@@ -226,6 +226,16 @@ export function Segments<Value extends string>({
   );
 }
 
+/** The part of a page that scrolls. It takes the focus, so that the keyboard alone reads all of it. */
+export function PageBody({ flush = false, children }: { flush?: boolean; children: ReactNode }): ReactNode {
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <div className={flush ? 'page-body flush' : 'page-body'} tabIndex={0}>
+      {children}
+    </div>
+  );
+}
+
 /** A card with a head. */
 export function Card({
   title,

@@ -5,7 +5,7 @@ import type { AuditSearch } from '@lemniscate/shared/audit/search-api.ts';
 import { api, query } from '../api/client.ts';
 import { moment } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
-import { Button, Empty, Loaded, Segments } from '../parts/parts.tsx';
+import { Button, Empty, Loaded, Segments, PageBody } from '../parts/parts.tsx';
 import { useShortcuts } from '../parts/shortcuts.ts';
 import { EntryTable } from './entry-table.tsx';
 
@@ -100,7 +100,7 @@ export function AuditPage(): ReactNode {
         <span className="grow" />
         <span className="hint">since {moment(from)}</span>
       </div>
-      <div className="page-body flush">
+      <PageBody flush>
         <Loaded query={found} rows={14}>
           {({ pages }) => {
             const entries = pages.flatMap((page) => page.entries);
@@ -128,7 +128,7 @@ export function AuditPage(): ReactNode {
             );
           }}
         </Loaded>
-      </div>
+      </PageBody>
     </>
   );
 }

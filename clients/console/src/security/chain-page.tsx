@@ -7,7 +7,7 @@ import type { EntriesPage, StoredEntry } from '@lemniscate/shared/audit/stored-e
 import { api, query } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { plural } from '../parts/format.ts';
-import { Badge, Button, Loaded } from '../parts/parts.tsx';
+import { Badge, Button, Loaded, PageBody } from '../parts/parts.tsx';
 import { isIncluded, proveChain, readNote } from './chain-proof.ts';
 import type { ChainProof } from './chain-proof.ts';
 import { EntryTable } from './entry-table.tsx';
@@ -91,7 +91,7 @@ export function ChainPage({ chain }: { chain: string }): ReactNode {
           </Link>
         )}
       </header>
-      <div className="page-body">
+      <PageBody>
         <div className="page-inner grid">
           <Loaded query={loaded} rows={10}>
             {(found) => (
@@ -104,7 +104,7 @@ export function ChainPage({ chain }: { chain: string }): ReactNode {
             )}
           </Loaded>
         </div>
-      </div>
+      </PageBody>
     </>
   );
 }

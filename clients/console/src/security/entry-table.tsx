@@ -54,7 +54,9 @@ export function EntryTable({
           const read = readBody(fromBase64(entry.body));
           return [
             <tr key={key}>
-              <td className="num muted">{moment(entry.at)}</td>
+              <td className="num muted" style={{ whiteSpace: 'nowrap' }}>
+                {moment(entry.at)}
+              </td>
               {chains ? <ChainCell chain={entry.chain} /> : <td className="num">{entry.seq}</td>}
               <td>
                 <Badge tone={toneOf(entry.type)}>{entry.type}</Badge>

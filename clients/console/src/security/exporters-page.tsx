@@ -4,7 +4,7 @@ import type { Exporters } from '@lemniscate/shared/audit/search-api.ts';
 import { api } from '../api/client.ts';
 import { Figure } from '../costs/cost-figures.tsx';
 import { count, moment, plural, span } from '../parts/format.ts';
-import { Age, Badge, Card, Empty, Loaded, useNow } from '../parts/parts.tsx';
+import { Age, Badge, Card, Empty, Loaded, useNow, PageBody } from '../parts/parts.tsx';
 
 /** A receiver may be so far behind before it is said in colour. Seconds. */
 const lateSeconds = 60;
@@ -24,7 +24,7 @@ export function ExportersPage(): ReactNode {
         <h1>Exporters</h1>
         <span className="muted">how far the receivers are behind the log</span>
       </header>
-      <div className="page-body">
+      <PageBody>
         <div className="page-inner grid">
           <Loaded query={exporters} rows={4}>
             {(report) => (
@@ -99,7 +99,7 @@ export function ExportersPage(): ReactNode {
             )}
           </Loaded>
         </div>
-      </div>
+      </PageBody>
     </>
   );
 }

@@ -6,7 +6,7 @@ import type { PolicyVersion } from '@lemniscate/shared/api/project.ts';
 import { api } from '../api/client.ts';
 import { useProjects } from '../api/queries.ts';
 import { moment } from '../parts/format.ts';
-import { Badge, Card, Empty, Loaded } from '../parts/parts.tsx';
+import { Badge, Card, Empty, Loaded, PageBody } from '../parts/parts.tsx';
 import { FileDiff } from '../review/file-diff.tsx';
 import { readPatch } from '../review/patch-model.ts';
 import { shown, shownLine } from '../session/plain-text.ts';
@@ -37,7 +37,7 @@ export function PoliciesPage(): ReactNode {
           ))}
         </select>
       </header>
-      <div className="page-body">
+      <PageBody>
         <div className="page-inner grid">
           <Loaded query={projects} rows={3}>
             {(list) =>
@@ -52,7 +52,7 @@ export function PoliciesPage(): ReactNode {
             }
           </Loaded>
         </div>
-      </div>
+      </PageBody>
     </>
   );
 }

@@ -5,7 +5,7 @@ import type { RevokedUsers } from '@lemniscate/shared/api/revocation.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { moment, plural } from '../parts/format.ts';
-import { Button, Card, Empty, Loaded } from '../parts/parts.tsx';
+import { Button, Card, Empty, Loaded, PageBody } from '../parts/parts.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { shownLine } from '../session/plain-text.ts';
 
@@ -26,7 +26,7 @@ export function RevocationsPage(): ReactNode {
         <h1>Revocations</h1>
         <span className="muted">people whose access was taken away</span>
       </header>
-      <div className="page-body">
+      <PageBody>
         <div className="page-inner grid" style={{ maxWidth: 920 }}>
           <Revoke />
           <Card title="Revoked people" flush>
@@ -70,7 +70,7 @@ export function RevocationsPage(): ReactNode {
             </Loaded>
           </Card>
         </div>
-      </div>
+      </PageBody>
     </>
   );
 }
