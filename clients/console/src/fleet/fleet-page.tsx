@@ -8,6 +8,7 @@ import { BarChart } from '../parts/bar-chart.tsx';
 import { count, plural, span } from '../parts/format.ts';
 import { Badge, Card, Empty, Loaded, Segments, PageBody } from '../parts/parts.tsx';
 import { reasonWords } from '../parts/session-state.ts';
+import { Intake } from './intake.tsx';
 import { Recommendations } from './recommendations.tsx';
 import { Servers } from './servers.tsx';
 import { useQueue } from './use-queue.ts';
@@ -32,6 +33,7 @@ export function FleetPage(): ReactNode {
       <header className="page-head">
         <h1>Fleet</h1>
         <span className="grow" />
+        <Intake />
         <Segments label="Span" value={hours} onChange={setHours} options={spans} />
       </header>
       <PageBody>

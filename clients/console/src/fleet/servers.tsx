@@ -1,25 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
+import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import { api } from '../api/client.ts';
-import { plural } from '../parts/format.ts';
-import { Age, Badge, Card, Empty, Loaded, useNow } from '../parts/parts.tsx';
+import { useAct, useHasRole } from '../api/queries.ts';
+import { moment, plural } from '../parts/format.ts';
+import { Age, Badge, Button, Card, Dialog, Empty, Loaded, useNow } from '../parts/parts.tsx';
+import type { Tone } from '../parts/session-state.ts';
 import { shownLine } from '../session/plain-text.ts';
-
-/** An agent server as `GET /v1/servers` shows it. */
-export interface ServerView {
-  readonly id: string;
-  readonly url: string;
-  readonly pool: string;
-  readonly capacity: number;
-  readonly usable: number;
-  readonly held: number;
-  readonly warm: number;
-  readonly driver: string | null;
-  readonly draining: boolean;
-  readonly unhealthy: string | null;
-  readonly pinnedTo: string | null;
-  readonly seenAt: string | null;
-}
 
 const lookEveryMs = 2_000;
 
@@ -82,6 +70,9 @@ function Pool({ pool, servers }: { pool: string; servers: readonly ServerView[] 
             <th className="right">Warm</th>
             <th>Driver</th>
             <th className="right">Heard of</th>
+            <th>
+              <span className="visually-hidden">Acts</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -111,6 +102,9 @@ function Pool({ pool, servers }: { pool: string; servers: readonly ServerView[] 
               <td className="right muted">
                 {server.seenAt === null ? 'never' : <Age at={server.seenAt} now={now} />}
               </td>
+              <td className="right" style={{ whiteSpace: 'nowrap' }}>
+                <Acts server={server} />
+              </td>
             </tr>
           ))}
         </tbody>
@@ -120,14 +114,106 @@ function Pool({ pool, servers }: { pool: string; servers: readonly ServerView[] 
 }
 
 function State({ server }: { server: ServerView }): ReactNode {
-  if (server.unhealthy !== null)
-    return (
-      <span className="row">
-        <Badge tone="red">unhealthy</Badge>
-        <span className="hint">{shownLine(server.unhealthy)}</span>
-      </span>
-    );
-  if (server.draining) return <Badge tone="amber">draining</Badge>;
-  if (server.usable === 0) return <Badge tone="red">silent</Badge>;
-  return <Badge tone="green">takes sessions</Badge>;
+  const why = server.unhealthy ?? server.outBecause;
+  const [tone, word] = lookOf(server);
+  return (
+    <span className="row">
+      <Badge tone={tone}>{word}</Badge>
+      {why === null || word === 'draining' ? null : <span className="hint">{shownLine(why)}</span>}
+      {server.drainDeadline === null ? null : (
+        <span className="hint">until {moment(server.drainDeadline)}</span>
+      )}
+      {server.clamp === null ? null : (
+        <span className="hint">new: {plural(server.clamp, 'slot')} at first</span>
+      )}
+    </span>
+  );
+}
+
+function lookOf(server: ServerView): readonly [Tone, string] {
+  if (server.unhealthy !== null) return ['red', 'unhealthy'];
+  if (server.drained || server.draining) return ['amber', server.held === 0 ? 'drained' : 'draining'];
+  if (server.outBecause !== null || server.usable === 0) return ['red', 'out'];
+  return ['green', 'takes sessions'];
+}
+
+/** What an operator does with a server. Workstations are their people's own. */
+function Acts({ server }: { server: ServerView }): ReactNode {
+  const [draining, setDraining] = useState(false);
+  const mayOperate = useHasRole('operator', 'administrator');
+  const path = `/v1/servers/${encodeURIComponent(server.id)}`;
+  const putBack = useAct(() => api(`${path}/drain`, { method: 'DELETE' }), [['servers']]);
+  const approve = useAct(() => api(`${path}/approval`, { method: 'PUT' }), [['servers']]);
+  if (!mayOperate || server.pinnedTo !== null) return null;
+  return (
+    <span className="row" style={{ justifyContent: 'flex-end' }}>
+      {server.clamp === null ? null : (
+        <Button disabled={approve.isPending} onClick={() => approve.mutate()}>
+          Approve
+        </Button>
+      )}
+      {server.drained ? (
+        <Button
+          disabled={putBack.isPending}
+          onClick={() => putBack.mutate()}
+          aria-label={`Put ${server.id} back`}
+        >
+          Put back
+        </Button>
+      ) : (
+        <Button onClick={() => setDraining(true)} aria-label={`Drain ${server.id}`}>
+          Drain
+        </Button>
+      )}
+      {draining ? <Drain server={server} onClose={() => setDraining(false)} /> : null}
+    </span>
+  );
+}
+
+const deadlines = [
+  ['', 'let what runs there finish'],
+  ['300', 'move what still runs after 5 minutes'],
+  ['3600', 'move what still runs after an hour'],
+  ['0', 'move everything at once'],
+] as const;
+
+function Drain({ server, onClose }: { server: ServerView; onClose: () => void }): ReactNode {
+  const [deadline, setDeadline] = useState<string>('');
+  const drain = useAct(
+    () =>
+      api(`/v1/servers/${encodeURIComponent(server.id)}/drain`, {
+        method: 'PUT',
+        body: deadline === '' ? {} : { deadlineSeconds: Number(deadline) },
+      }),
+    [['servers']],
+    onClose,
+  );
+  return (
+    <Dialog title={`Drain ${server.id}`} onClose={onClose}>
+      <div className="dialog-body" style={{ textAlign: 'left', whiteSpace: 'normal' }}>
+        <p>It gets no new sessions. {plural(server.held, 'session')} run there now.</p>
+        <label className="field">
+          <span>And then</span>
+          <select
+            className="input"
+            data-first
+            value={deadline}
+            onChange={(event) => setDeadline(event.target.value)}
+          >
+            {deadlines.map(([seconds, words]) => (
+              <option key={seconds} value={seconds}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div className="dialog-foot">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="primary" disabled={drain.isPending} onClick={() => drain.mutate()}>
+          Drain server
+        </Button>
+      </div>
+    </Dialog>
+  );
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { useApprovals } from '../api/queries.ts';
 import { ApprovalCard } from '../inbox/approval-card.tsx';
-import { timeOfDay } from '../parts/format.ts';
+import { span, timeOfDay } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Empty, isLive } from '../parts/parts.tsx';
 import { shown } from './plain-text.ts';
@@ -88,7 +88,7 @@ export function TimelineView({
         >
           {session.queue === null
             ? 'What the agent says and does appears here as it happens.'
-            : `It is number ${session.queue.position} in the queue.`}
+            : queueWords(session.queue)}
         </Empty>
       ) : (
         <div className="list-space" style={{ height }}>
@@ -115,6 +115,15 @@ export function TimelineView({
       </div>
     </div>
   );
+}
+
+/** Where it stands in the queue, and until when, as far as anybody can tell. */
+function queueWords(queue: NonNullable<SessionView['queue']>): string {
+  if (queue.paused !== null)
+    return `Intake of the ${queue.paused} is paused; it waits until an operator resumes it.`;
+  if (queue.position === 0) return 'A server is being asked.';
+  const wait = queue.estimatedWaitSeconds;
+  return `It is number ${queue.position} in the queue${wait === null ? '' : `, about ${span(wait * 1_000)} from now`}.`;
 }
 
 function Row({ row, onToggle }: { row: TimelineRow; onToggle: (key: string) => void }): ReactNode {

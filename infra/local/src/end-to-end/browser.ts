@@ -33,6 +33,16 @@ export function watchFaults(page: Page, expected: readonly RegExp[] = []): strin
   return faults;
 }
 
+/** Waits until every part of the page is drawn in the colours of the scheme. */
+export async function coloursAreThere(page: Page, scheme: 'light' | 'dark'): Promise<void> {
+  const text = scheme === 'light' ? 'rgb(25, 25, 24)' : 'rgb(235, 236, 238)';
+  const ground = scheme === 'light' ? 'rgb(247, 247, 245)' : 'rgb(13, 14, 16)';
+  await page.waitForFunction(
+    `getComputedStyle(document.body).color === '${text}' && getComputedStyle(document.body).backgroundColor === '${ground}'`,
+  );
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+}
+
 const artifacts = process.env['LEMNISCATE_ARTIFACTS'] ?? join(projectRoot, '.artifacts/console');
 
 /** Keeps what a page looks like, for people. */

@@ -9,7 +9,14 @@ import { arrangeProjects } from '../demo/arrange-projects.ts';
 import { tellMonth } from '../demo/story.ts';
 import { writeMonth } from '../demo/write-month.ts';
 import { projectRoot } from '../project-root.ts';
-import { browserMissing, openBrowser, seriousBarriers, takePicture, watchFaults } from './browser.ts';
+import {
+  browserMissing,
+  coloursAreThere,
+  openBrowser,
+  seriousBarriers,
+  takePicture,
+  watchFaults,
+} from './browser.ts';
 import { makeRepository, processesOf, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
@@ -54,7 +61,7 @@ const open = (path: string) => page.goto(new URL(`/console${path}`, site.fleet.a
 async function looksRight(name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+    await coloursAreThere(page, colorScheme);
     assert.deepEqual(await seriousBarriers(page), [], `${name} in ${colorScheme}`);
     await takePicture(page, `${name}-${colorScheme}`);
   }
@@ -101,6 +108,26 @@ test('the fleet: servers, queue, starts and failures', options, async () => {
   await looksRight('fleet');
 });
 
+test('a server is drained and put back, and intake is paused and resumed', options, async () => {
+  await page.getByRole('button', { name: 'Drain agent-server-2' }).click();
+  await looksRight('drain');
+  await page.getByRole('button', { name: 'Drain server' }).click();
+  await page
+    .getByRole('row', { name: /agent-server-2/ })
+    .getByText('drained')
+    .waitFor();
+  await looksRight('fleet-drained');
+  await page.getByRole('button', { name: 'Put agent-server-2 back' }).click();
+  await page
+    .getByRole('row', { name: /agent-server-2/ })
+    .getByText('takes sessions')
+    .waitFor();
+  await page.getByRole('button', { name: 'Pause intake' }).click();
+  await page.getByText('fleet is paused').waitFor();
+  await page.getByRole('button', { name: 'Resume fleet' }).click();
+  await page.getByRole('button', { name: 'Pause intake' }).waitFor();
+});
+
 test('the audit log is searched, and a chain is verified in this browser', options, async () => {
   await open('/audit');
   await page.getByRole('button', { name: '31 days' }).click();
@@ -113,6 +140,8 @@ test('the audit log is searched, and a chain is verified in this browser', optio
     .click();
   await page.getByRole('button', { name: 'Verify chain' }).click();
   await page.getByText(/^Whole: \d+ entries, closed/).waitFor();
+  await page.getByText(/^In the signed log|^Its last entry comes after/).waitFor();
+  await page.getByRole('button', { name: 'Verify chain', disabled: false }).waitFor();
   await looksRight('audit-chain');
 });
 
@@ -146,7 +175,7 @@ test('exporters, revocations and policies', options, async () => {
   await page.getByLabel('Commands, one a line').fill('npm test\nrm -rf /');
   await page.getByRole('button', { name: 'Judge' }).click();
   await page.getByText('never runs').waitFor();
-  await page.getByText('in force').waitFor();
+  await page.getByText('in force', { exact: true }).waitFor();
   await looksRight('policies');
 });
 

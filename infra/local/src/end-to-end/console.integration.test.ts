@@ -5,7 +5,14 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { z } from 'zod';
 import { buildConsole } from '../console-build.ts';
 import { projectRoot } from '../project-root.ts';
-import { browserMissing, openBrowser, seriousBarriers, takePicture, watchFaults } from './browser.ts';
+import {
+  browserMissing,
+  coloursAreThere,
+  openBrowser,
+  seriousBarriers,
+  takePicture,
+  watchFaults,
+} from './browser.ts';
 import { processesOf, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
@@ -50,8 +57,7 @@ tools: {read_file: allow, list_files: allow, search_files: allow, write_file: al
 async function looksRight(name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    // The colours are there when two frames were drawn with them.
-    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+    await coloursAreThere(page, colorScheme);
     assert.deepEqual(await seriousBarriers(page), [], `${name} in ${colorScheme}`);
     await takePicture(page, `${name}-${colorScheme}`);
   }
