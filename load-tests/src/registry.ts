@@ -1,5 +1,6 @@
 import { auditBenchmark } from './audit/audit-benchmark.ts';
 import type { Benchmark } from './benchmark.ts';
+import { consoleBenchmark } from './console/console-benchmark.ts';
 import { costsBenchmark } from './costs/costs-benchmark.ts';
 import { judgeBenchmark } from './judge/judge-benchmark.ts';
 import { relayBenchmark } from './relay/relay-benchmark.ts';
@@ -14,4 +15,5 @@ export const benchmarks: readonly Benchmark[] = [
   auditBenchmark,
   relayBenchmark,
   costsBenchmark,
+  consoleBenchmark,
 ];

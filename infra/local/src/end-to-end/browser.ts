@@ -33,14 +33,18 @@ export function watchFaults(page: Page, expected: readonly RegExp[] = []): strin
   return faults;
 }
 
+/** Waits until a condition holds when a frame is drawn, and for one frame more. The page's policy forbids what Playwright would do. */
+export async function untilDrawn(page: Page, condition: string): Promise<void> {
+  const look = `(${condition}) ? requestAnimationFrame(done) : requestAnimationFrame(look)`;
+  await page.evaluate(`new Promise((done) => { const look = () => ${look}; look(); })`);
+}
+
 /** Waits until every part of the page is drawn in the colours of the scheme. */
 export async function coloursAreThere(page: Page, scheme: 'light' | 'dark'): Promise<void> {
   const text = scheme === 'light' ? 'rgb(25, 25, 24)' : 'rgb(235, 236, 238)';
   const ground = scheme === 'light' ? 'rgb(247, 247, 245)' : 'rgb(13, 14, 16)';
-  await page.waitForFunction(
-    `getComputedStyle(document.body).color === '${text}' && getComputedStyle(document.body).backgroundColor === '${ground}'`,
-  );
-  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+  const style = 'getComputedStyle(document.body)';
+  await untilDrawn(page, `${style}.color === '${text}' && ${style}.backgroundColor === '${ground}'`);
 }
 
 const artifacts = process.env['LEMNISCATE_ARTIFACTS'] ?? join(projectRoot, '.artifacts/console');

@@ -11,6 +11,7 @@ import {
   openBrowser,
   seriousBarriers,
   takePicture,
+  untilDrawn,
   watchFaults,
 } from './browser.ts';
 import { processesOf, sampleRepository, startTestFleet } from './test-fleet.ts';
@@ -171,9 +172,7 @@ test(
     while (!(await end.isVisible())) {
       await approval.or(end).first().waitFor({ timeout: 60_000 });
       if (await approval.isVisible()) await page.keyboard.press('s');
-      await page.waitForFunction('document.querySelector(".approval") === null', undefined, {
-        timeout: 30_000,
-      });
+      await untilDrawn(page, 'document.querySelector(".approval") === null');
     }
     const cost = await page.getByTestId('cost').innerText();
     assert.match(cost, /^\$0\.\d*[1-9]/);
