@@ -96,13 +96,18 @@ function Event({ item }: { item: EventItem }): ReactNode {
   );
 }
 
+/** Characters of a state's message in the timeline; the whole stands beside it. */
+const longestReason = 300;
+
 function describe(event: SessionEvent, attempt: number): { icon: IconName; text: ReactNode } {
   switch (event.type) {
     case 'state': {
       const where = event.server === null ? '' : ` on ${shownLine(event.server)}`;
       const why = event.reason === null ? '' : ` · ${reasonWords(event.reason)}`;
       const again = event.attempt > 1 ? ` · attempt ${event.attempt}` : '';
-      const said = event.message === undefined ? '' : ` · ${shownLine(event.message)}`;
+      // What a session says when it has finished stands above already, in the agent's own words.
+      const isSaid = event.message === undefined || event.state === 'completed';
+      const said = isSaid ? '' : ` · ${shownLine(event.message ?? '').slice(0, longestReason)}`;
       return {
         icon: stateLooks[event.state].icon,
         text: `${stateLooks[event.state].label}${where}${why}${again}${said}`,
