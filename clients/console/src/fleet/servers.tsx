@@ -119,7 +119,7 @@ function State({ server }: { server: ServerView }): ReactNode {
   return (
     <span className="row">
       <Badge tone={tone}>{word}</Badge>
-      {why === null || word === 'draining' ? null : <span className="hint">{shownLine(why)}</span>}
+      {why === null || server.drained ? null : <span className="hint">{shownLine(why)}</span>}
       {server.drainDeadline === null ? null : (
         <span className="hint">until {moment(server.drainDeadline)}</span>
       )}

@@ -114,13 +114,13 @@ test('a server is drained and put back, and intake is paused and resumed', optio
   await page.getByRole('button', { name: 'Drain server' }).click();
   await page
     .getByRole('row', { name: /agent-server-2/ })
-    .getByText('drained')
+    .getByText('drained', { exact: true })
     .waitFor();
   await looksRight('fleet-drained');
   await page.getByRole('button', { name: 'Put agent-server-2 back' }).click();
   await page
     .getByRole('row', { name: /agent-server-2/ })
-    .getByText('takes sessions')
+    .getByText('takes sessions', { exact: true })
     .waitFor();
   await page.getByRole('button', { name: 'Pause intake' }).click();
   await page.getByText('fleet is paused').waitFor();
