@@ -9,10 +9,14 @@ import { readPolicyVersion } from '../application/projects/policy-versions.ts';
 import type { Database } from '../application/ports/transaction.ts';
 import type { App } from './app.ts';
 
+export interface PolicyTrialDeps {
+  readonly database: Database;
+}
+
 const projectParams = z.object({ id: z.string().min(1).max(128) });
 
 /** Public listener: what a policy would say of commands. The pure function decides that decides at a permit; nothing runs. */
-export function registerPolicyTrialRoutes(app: App, deps: { readonly database: Database }): void {
+export function registerPolicyTrialRoutes(app: App, deps: PolicyTrialDeps): void {
   app.post(
     '/v1/projects/:id/policy/try',
     { schema: { params: projectParams, body: policyTrialSchema, response: { 200: policyVerdictsSchema } } },

@@ -18,12 +18,9 @@ import type { App, ListenerTls } from './app.ts';
 import { registerApprovalRoutes } from './approvals-routes.ts';
 import type { ApprovalRouteDeps } from './approvals-routes.ts';
 import { requireAccess } from './authorise.ts';
-import { registerBrowserLoginRoutes } from './browser-login-routes.ts';
-import type { BrowserLoginDeps } from './browser-login-routes.ts';
-import { protectAnswers, registerConsoleFiles } from './console-files.ts';
-import { registerAuditSearchRoutes } from './audit-search-routes.ts';
-import type { AuditSearchDeps } from './audit-search-routes.ts';
-import { registerPolicyTrialRoutes } from './policy-trial-routes.ts';
+import { protectAnswers } from './console-files.ts';
+import { registerConsoleRoutes } from './console-routes.ts';
+import type { ConsoleDeps } from './console-routes.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
 import type { AuditRouteDeps } from './audit-routes.ts';
 import { registerCostAdminRoutes } from './costs-admin-routes.ts';
@@ -35,7 +32,6 @@ import { registerEventIngestRoutes, registerEventStreamRoutes } from './events-r
 import { registerLogRoutes } from './log-routes.ts';
 import { registerPermitRoutes } from './permits-routes.ts';
 import type { OpenAnswers } from './open-answers.ts';
-import { registerFleetHealthRoutes } from './fleet-health-routes.ts';
 import { registerExtensionRoutes } from './extension-routes.ts';
 import { registerLoginRoutes } from './login-routes.ts';
 import type { LoginRouteDeps } from './login-routes.ts';
@@ -62,8 +58,6 @@ import { listen } from './listen.ts';
 import { refusePoison } from './refuse-poison.ts';
 import { registerServerRoutes } from './server-routes.ts';
 import type { ServerRouteDeps } from './server-routes.ts';
-import { registerSessionRowsRoutes } from './session-rows-routes.ts';
-import type { SessionRowsDeps } from './session-rows-routes.ts';
 import { registerSessionRoutes } from './session-routes.ts';
 import type { SessionRouteDeps } from './session-routes.ts';
 
@@ -85,6 +79,7 @@ export interface Listener {
 }
 
 export type PublicDeps = FrameDeps &
+  ConsoleDeps &
   SessionRouteDeps &
   ServerRouteDeps &
   FollowDeps &
@@ -99,13 +94,8 @@ export type PublicDeps = FrameDeps &
   CostRouteDeps &
   CostAdminDeps &
   AuditRouteDeps &
-  AuditSearchDeps &
   AccessRouteDeps &
-  LoginRouteDeps &
-  BrowserLoginDeps &
-  SessionRowsDeps & {
-    /** Folder of the built console; null: none is served. */
-    readonly consoleFolder: string | null;
+  LoginRouteDeps & {
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
     readonly ready: HealthDeps['parts'];
@@ -151,9 +141,7 @@ export async function servePublic(
 /** Everything that people and their programs can ask. */
 export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
-  registerConsoleFiles(app, deps.consoleFolder);
-  registerBrowserLoginRoutes(app, deps);
-  registerSessionRowsRoutes(app, deps);
+  registerConsoleRoutes(app, deps);
   registerSessionRoutes(app, deps);
   registerEventStreamRoutes(app, deps);
   registerLogRoutes(app, deps);
@@ -165,14 +153,11 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerUploadRoutes(app, deps);
   registerDiffRoutes(app, deps);
   registerServerRoutes(app, deps);
-  registerFleetHealthRoutes(app, deps);
   registerProjectRoutes(app, deps);
   registerQueueRoutes(app, deps);
   registerIntakeRoutes(app, deps);
   registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);
-  registerAuditSearchRoutes(app, deps);
-  registerPolicyTrialRoutes(app, deps);
   registerCostRoutes(app, deps);
   registerCostAdminRoutes(app, deps);
   registerAccessRoutes(app, deps);
