@@ -10,10 +10,13 @@ import type { PolicyTrialDeps } from './policy-trial-routes.ts';
 import { registerSessionRowsRoutes } from './session-rows-routes.ts';
 import type { SessionRowsDeps } from './session-rows-routes.ts';
 
-export interface ConsoleDeps extends BrowserLoginDeps, SessionRowsDeps, AuditSearchDeps, PolicyTrialDeps {
-  /** Folder of the built console; null: none is served. */
-  readonly consoleFolder: string | null;
-}
+export type ConsoleDeps = BrowserLoginDeps &
+  SessionRowsDeps &
+  AuditSearchDeps &
+  PolicyTrialDeps & {
+    /** Folder of the built console; null: none is served. */
+    readonly consoleFolder: string | null;
+  };
 
 /** Public listener: the console's files, and what it asks that no other client asked before. */
 export function registerConsoleRoutes(app: App, deps: ConsoleDeps): void {
