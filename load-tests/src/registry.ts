@@ -1,6 +1,7 @@
 import { auditBenchmark } from './audit/audit-benchmark.ts';
 import { balanceBenchmark } from './balance/balance-benchmark.ts';
 import type { Benchmark } from './benchmark.ts';
+import { consoleBenchmark } from './console/console-benchmark.ts';
 import { costsBenchmark } from './costs/costs-benchmark.ts';
 import { permitBenchmark } from './governance/permit-benchmark.ts';
 import { stopBenchmark } from './governance/stop-benchmark.ts';
@@ -20,6 +21,10 @@ export const benchmarks: readonly Benchmark[] = [
   auditBenchmark,
   relayBenchmark,
   costsBenchmark,
+<<<<<<< HEAD
   dispatchBenchmark,
   balanceBenchmark,
+=======
+  consoleBenchmark,
+>>>>>>> console
 ];

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { registerAcp } from './commands/acp.ts';
 import { registerRoles, registerTokens } from './commands/access.ts';
 import { registerAuditVerify } from './commands/audit-verify.ts';
+import { registerConsole } from './commands/console.ts';
 import { registerCostsReplay } from './commands/costs-replay.ts';
 import { registerCostsReport } from './commands/costs-report.ts';
 import { registerCostsSettings } from './commands/costs-settings.ts';
@@ -47,6 +48,7 @@ const commands = [
   registerCostsReport,
   registerCostsSettings,
   registerDoctor,
+  registerConsole,
 ];
 
 /** The whole command line. Commander throws instead of exiting, so that `main` alone decides on exit codes. */

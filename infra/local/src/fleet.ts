@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { openCertificateAuthority } from './certificate-authority.ts';
 import type { CertificateAuthority, CertificateFiles } from './certificate-authority.ts';
+import { consoleFolder } from './console-build.ts';
 import { readLocalConfig } from './config.ts';
 import type { LocalConfig } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
@@ -191,6 +192,7 @@ async function startServices(
       agentServers: config.AGENT_SERVERS ?? places.map(({ port }) => `https://127.0.0.1:${port}`).join(','),
       loginFile: api.tokenFile,
       policyFile: config.LEMNISCATE_DEFAULT_POLICY ?? join(import.meta.dirname, '../policy.yaml'),
+      consoleFolder: consoleFolder(site.options.projectRoot),
     });
     await start('dispatcher', 'dispatcher', env, readyOverHttp(api.apiPort));
     const exporterEnv = exporterEnvironment(wiring, {

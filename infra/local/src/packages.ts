@@ -28,6 +28,8 @@ export const programs = {
   /** A real pseudo-terminal for the terminal's tests. */
   tmux: { program: 'tmux', package: 'tmux' },
   slapd: { program: 'slapd', package: 'slapd' },
+  /** A real browser for the console's tests. */
+  chromium: { program: 'chromium', package: 'chromium' },
   /** gVisor: the docker driver's tests run on it as well. */
   runsc: { program: 'runsc', package: 'runsc' },
 } as const satisfies Readonly<Record<string, Program>>;

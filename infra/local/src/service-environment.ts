@@ -50,6 +50,7 @@ export function dispatcherEnvironment(
     readonly agentServers: string;
     readonly loginFile: string;
     readonly policyFile: string;
+    readonly consoleFolder: string;
   },
 ): ServiceEnvironment {
   const { config, environment, stores } = wiring;
@@ -71,6 +72,7 @@ export function dispatcherEnvironment(
     AGENT_SERVERS: own.agentServers,
     LEMNISCATE_LOCAL_LOGIN: own.loginFile,
     LEMNISCATE_DEFAULT_POLICY: own.policyFile,
+    LEMNISCATE_CONSOLE_FOLDER: own.consoleFolder,
     LEMNISCATE_EXIT_WITH_PARENT: 'true',
   };
 }

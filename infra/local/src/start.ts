@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util';
 import type { CommandIo } from '@lemniscate/cli/io.ts';
 import type { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { mayColour } from './colours.ts';
+import { buildConsole } from './console-build.ts';
+import { offerConsoleLink } from './console-link.ts';
 import { runFirstSession } from './first-session.ts';
 import { startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
@@ -41,6 +43,8 @@ async function main(stopped: AbortSignal): Promise<number> {
   }
   const out = options.json ? process.stderr : process.stdout;
   const say = (line: string) => out.write(`${line}\n`);
+  // Beside the stores, which mostly wait; the fleet serves without it as well.
+  const built = options.once ? null : buildConsole(projectRoot, say);
   const fleet = await startFleet({ projectRoot, environment: process.env, say });
   const over = new AbortController();
   try {
@@ -52,6 +56,7 @@ async function main(stopped: AbortSignal): Promise<number> {
     );
     if (options.once) say('the fleet stops now; "npm start" serves, and then the session can be applied');
     if (options.once || stopped.aborted) return exitCode;
+    if (built !== null && (await built)) say(`\nconsole  ${await offerConsoleLink(fleet)}`);
     say(`\nserving at ${fleet.apiUrl} until Ctrl-C; in another terminal: npx lemniscate run "…" --repo PATH`);
     await unlessGivenUp(fleet, untilStopped(stopped));
     return 0;

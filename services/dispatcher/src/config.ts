@@ -54,6 +54,8 @@ const dispatcherVariables = z.object({
   LEMNISCATE_LDAP_MEMBER_ATTRIBUTE: variable.text().default('member'),
   LEMNISCATE_LDAP_GROUP_NAME_ATTRIBUTE: variable.text().default('cn'),
   LEMNISCATE_DEFAULT_POLICY: variable.text().optional(),
+  /** Folder of the built web console; without it none is served. */
+  LEMNISCATE_CONSOLE_FOLDER: variable.text().optional(),
   LEMNISCATE_MODEL: variable.text().optional(),
   ANTHROPIC_API_KEY: variable.secret().optional(),
   ANTHROPIC_BASE_URL: variable.url('http:', 'https:').default('https://api.anthropic.com'),

@@ -15,6 +15,7 @@ import { createModels } from './adapters/model/create-models.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
 import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
 import { createAuditProofs } from './adapters/postgres/audit-proofs.ts';
+import { createAuditSearch } from './adapters/postgres/audit-search.ts';
 import { createAuditReader } from './adapters/postgres/audit-reader.ts';
 import { createDatabase } from './adapters/postgres/database.ts';
 import type { PostgresDatabase } from './adapters/postgres/database.ts';
@@ -32,6 +33,7 @@ import { readServiceCertificate } from './adapters/service-certificate.ts';
 import { withPseudonyms } from './application/audit/known-people.ts';
 import { recordSettings } from './application/audit/record-settings.ts';
 import { authenticateIssued, createAuthenticator } from './application/access/authenticate.ts';
+import { createBrowserLinks } from './application/access/browser-links.ts';
 import { createLoginFailures } from './application/access/login-failures.ts';
 import type { AttemptClaim } from './application/events/live-attempt.ts';
 import { createPositionWatch } from './application/events/position-watch.ts';
@@ -50,6 +52,7 @@ import { withRevocation } from './application/revocation/revoked-users.ts';
 import { defaultPool, pinnedPool } from './application/servers/configured-server.ts';
 import { rebuildLedger } from './application/servers/probe-servers.ts';
 import { findServer } from './application/servers/server-row.ts';
+import { createRowWatch } from './application/sessions/watch-rows.ts';
 import { createSignals } from './application/signals.ts';
 import type { Signals } from './application/signals.ts';
 import { isLoopback } from './config.ts';
@@ -164,6 +167,7 @@ async function build(
     auditProofs: createAuditProofs(database),
     people,
     contentKeys,
+    auditSearch: createAuditSearch(database, people),
     openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
@@ -190,6 +194,7 @@ async function build(
   const issuer = createConfiguredIssuer(config, clock);
   const access = { database, administrators: config.LEMNISCATE_ADMINISTRATORS };
   let port = config.LEMNISCATE_PORT;
+  const newSecret = () => randomBytes(32).toString('base64url');
   const loginFailures = createLoginFailures(deps);
   parts.defer(() => loginFailures.close());
   const front = await servePublic(
@@ -208,7 +213,10 @@ async function build(
         database,
       ),
       loginFailures,
-      newSecret: () => randomBytes(32).toString('base64url'),
+      newSecret,
+      browserLinks: createBrowserLinks(clock, newSecret),
+      consoleFolder: config.LEMNISCATE_CONSOLE_FOLDER ?? null,
+      rowWatch: createRowWatch({ database, signals, clock, log }),
       administrators: access.administrators,
       loginMs: config.LEMNISCATE_LOGIN_HOURS * 3_600_000,
       issuer,

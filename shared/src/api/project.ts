@@ -22,6 +22,7 @@ export const projectViewSchema = z.object({
   createdAt: z.string(),
 });
 export const projectListSchema = z.object({ projects: z.array(projectViewSchema) });
+export type ProjectList = z.infer<typeof projectListSchema>;
 
 /** A version of a project's policy, as `GET /v1/projects/:id/policy` answers; its ETag is the version in quotes. */
 export const policyVersionSchema = z.object({

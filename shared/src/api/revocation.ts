@@ -14,3 +14,4 @@ export const revokedUsersSchema = z.object({
     }),
   ),
 });
+export type RevokedUsers = z.infer<typeof revokedUsersSchema>;

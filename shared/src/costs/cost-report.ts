@@ -60,6 +60,7 @@ export const unitCostSchema = z.object({
   /** Null: nothing was accepted. */
   usdPerAcceptedDiff: usd.nullable(),
 });
+export type UnitCost = z.infer<typeof unitCostSchema>;
 
 /** What the month will have cost. */
 export const forecastSchema = z.object({
@@ -70,6 +71,7 @@ export const forecastSchema = z.object({
   basedOnDays: z.int(),
   forecastUsd: usd,
 });
+export type Forecast = z.infer<typeof forecastSchema>;
 
 /** A day that cost more than the trailing weeks explain. */
 export const anomalySchema = z.object({
@@ -80,6 +82,7 @@ export const anomalySchema = z.object({
   /** Standard deviations above the mean. */
   deviations: z.number(),
 });
+export type Anomaly = z.infer<typeof anomalySchema>;
 
 export const budgetScopes = ['project', 'agent'] as const;
 /** A budget of a calendar month. */
@@ -92,6 +95,7 @@ export const costBudgetSchema = z.object({
   grantedUsd: usd,
   state: z.enum(['ok', 'warning', 'exhausted']),
 });
+export type CostBudget = z.infer<typeof costBudgetSchema>;
 
 /** A line of a provider's bill. */
 export const billLineSchema = z.strictObject({

@@ -13,6 +13,7 @@ export const checks: readonly Check[] = [
   { name: 'unused code', command: 'knip', args: ['--no-progress'] },
   { name: 'lint', command: 'oxlint', args: ['--deny-warnings', '--type-aware'] },
   { name: 'types', command: 'tsc', args: ['--noEmit'] },
+  { name: 'types of the console', command: 'tsc', args: ['--noEmit', '-p', 'clients/console'] },
   {
     name: 'import directions',
     command: 'node',
@@ -29,10 +30,11 @@ export interface CheckEnd {
   readonly durationMs: number;
 }
 
-const boundMs = 60_000;
+/** For a check that hangs. On a machine that is shared by several builds the lint alone took over a minute. */
+const boundMs = 180_000;
 const keptOutput = 60_000;
 
-/** Runs one check from the project root; it fails when it does not end within a minute. */
+/** Runs one check from the project root; it fails when it does not end within its bound. */
 export async function runCheck(check: Check, projectRoot: string, stopped: AbortSignal): Promise<CheckEnd> {
   const from = performance.now();
   const child = spawn(join(projectRoot, 'node_modules/.bin', check.command), check.args, {

@@ -33,7 +33,7 @@ export function workspaceOf(path: string): WorkspaceFolder | undefined {
 /** Source files of all workspaces, tests and their helpers left out. */
 export function sourceFiles(projectRoot: string): string[] {
   return Object.keys(workspaceFolders)
-    .flatMap((folder) => globSync(`${folder}/src/**/*.ts`, { cwd: projectRoot }))
+    .flatMap((folder) => globSync(`${folder}/src/**/*.{ts,tsx}`, { cwd: projectRoot }))
     .filter((file) => !/\.test\.ts$|\/(testing|fixtures|fuzz)\//.test(file));
 }
 

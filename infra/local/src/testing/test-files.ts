@@ -47,6 +47,11 @@ export function needsTmux(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noTmux');
 }
 
+/** Whether a test drives a browser: it skips with this key where none can be had. */
+export function needsBrowser(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('browser:');
+}
+
 /** A path as a person wants to read it. */
 export function shownPath(projectRoot: string, file: string | undefined): string {
   return file === undefined ? '(unknown file)' : relative(projectRoot, file);

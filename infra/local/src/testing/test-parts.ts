@@ -13,7 +13,7 @@ import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
 import { findDockerEngine } from './docker-engine.ts';
 import { unpackSyslogNg } from './syslog-ng.ts';
-import { needsEngine, needsRsyslog, needsSlapd, needsTmux } from './test-files.ts';
+import { needsBrowser, needsEngine, needsRsyslog, needsSlapd, needsTmux } from './test-files.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,6 +33,7 @@ export async function bringUpTestParts(
   if (files.some(needsRsyslog)) installOptional(programs.rsyslog, say);
   if (files.some(needsSlapd)) installOptional(programs.slapd, say);
   if (files.some(needsTmux)) installOptional(programs.tmux, say);
+  if (files.some(needsBrowser)) installOptional(programs.chromium, say);
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
   unwinding.add(() => rmSync(folder, { recursive: true, force: true }));
   const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);

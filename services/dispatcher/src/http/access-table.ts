@@ -67,6 +67,14 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /v1/login/callback': 'open',
   'POST /v1/login/device': 'open',
   'POST /v1/login/device/finish': 'open',
+  'POST /v1/login/browser': 'open',
+  'POST /v1/login/links': 'anybody',
+
+  // the console's files hold nothing of anybody's
+  'GET /': 'open',
+  'GET /console': 'open',
+  'GET /console/*': 'open',
+  'GET /console/assets/:file': 'open',
 
   // who one is, and who may be what
   'GET /v1/me': 'anybody',
@@ -84,6 +92,9 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   // sessions
   'POST /v1/sessions': row('sessions', 'bodyOrDefault', workers),
   'GET /v1/sessions': row('sessions', 'somewhere', readers),
+  'GET /v1/session-rows': row('sessions', 'somewhere', readers),
+  'GET /v1/session-rows/events': row('sessions', 'somewhere', readers),
+  'GET /v1/session-facets': row('sessions', 'somewhere', readers),
   'GET /v1/sessions/:id': row('sessions', 'session', readers),
   'GET /v1/sessions/:id/events': row('sessions', 'session', readers),
   'GET /v1/sessions/:id/log': row('sessions', 'session', readers),
@@ -116,6 +127,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /v1/policy-schema': 'anybody',
   'GET /v1/projects/:id/policy': row('projects', 'project', readers),
   'PUT /v1/projects/:id/policy': row('projects', 'project', admins),
+  'POST /v1/projects/:id/policy/try': row('projects', 'project', readers),
   'GET /v1/projects/:id/policies': row('projects', 'project', readers),
   'GET /v1/projects/:id/policies/:version': row('projects', 'project', readers),
   'GET /v1/projects/:id/queue': row('projects', 'project', [...readers, 'operator']),
@@ -138,9 +150,15 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'PUT /v1/servers/:id/approval': row('servers', 'fleet', operators),
   'DELETE /v1/servers/:id': row('servers', 'somewhere', [...workers, 'operator']),
 
+  // how the fleet does
+  'GET /v1/fleet/queue': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
+  'GET /v1/fleet/starts': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
+
   // the audit log
   'GET /v1/audit/chains': row('audit', 'fleet', ['auditor', 'administrator']),
   'GET /v1/audit/chains/:chain/entries': row('audit', 'chain', readers),
+  'GET /v1/audit/search': row('audit', 'fleet', ['auditor', 'administrator']),
+  'GET /v1/audit/exporters': row('audit', 'fleet', ['auditor', 'administrator', 'operator']),
   'GET /v1/audit/checkpoints': row('audit', 'somewhere', everyRole),
   'GET /v1/audit/proofs/inclusion': row('audit', 'chain', readers),
   'GET /v1/audit/proofs/consistency': row('audit', 'somewhere', everyRole),
@@ -159,6 +177,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
 
   // costs
   'GET /v1/costs': row('costs', 'query', costReaders),
+  'GET /v1/costs/series': row('costs', 'query', costReaders),
   'GET /v1/costs/export': row('costs', 'query', costReaders),
   'GET /v1/costs/unit': row('costs', 'query', costReaders),
   'GET /v1/costs/forecast': row('costs', 'query', costReaders),

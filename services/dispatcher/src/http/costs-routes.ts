@@ -10,11 +10,13 @@ import {
   unitCostSchema,
 } from '@lemniscate/shared/costs/cost-report.ts';
 import type { CostReport, CostRow } from '@lemniscate/shared/costs/cost-report.ts';
+import { costSeriesSchema, seriesGroupSchema } from '@lemniscate/shared/costs/cost-series.ts';
 import { csvLine } from '@lemniscate/shared/costs/csv.ts';
 import { findAnomalies, forecastMonth } from '@lemniscate/shared/costs/outlook.ts';
 import type { DayCost } from '@lemniscate/shared/costs/outlook.ts';
 import { Decimal } from '@lemniscate/shared/model/decimal.ts';
 import { listBudgets } from '../application/costs/budgets.ts';
+import { costSeries } from '../application/costs/cost-series.ts';
 import { exportFocus } from '../application/costs/export-costs.ts';
 import { costsByDay, reportCosts, unitCosts } from '../application/costs/report-costs.ts';
 import type { CostSpan } from '../application/costs/report-costs.ts';
@@ -65,6 +67,17 @@ export function registerCostRoutes(app: App, { database, clock }: CostRouteDeps)
       void reply.header('content-type', 'text/csv; charset=utf-8');
       return reply.serializer(String).send(toCsv(report));
     },
+  );
+
+  app.get(
+    '/v1/costs/series',
+    {
+      schema: {
+        querystring: spanSchema.extend({ groupBy: seriesGroupSchema.default('project') }),
+        response: { 200: costSeriesSchema },
+      },
+    },
+    (request) => costSeries(database, request.query.groupBy, spanOf(request.query)),
   );
 
   app.get('/v1/costs/export', { schema: { querystring: spanSchema } }, (request, reply) => {

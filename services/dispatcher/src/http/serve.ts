@@ -18,6 +18,9 @@ import type { App, ListenerTls } from './app.ts';
 import { registerApprovalRoutes } from './approvals-routes.ts';
 import type { ApprovalRouteDeps } from './approvals-routes.ts';
 import { requireAccess } from './authorise.ts';
+import { protectAnswers } from './console-files.ts';
+import { registerConsoleRoutes } from './console-routes.ts';
+import type { ConsoleDeps } from './console-routes.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
 import type { AuditRouteDeps } from './audit-routes.ts';
 import { registerCostAdminRoutes } from './costs-admin-routes.ts';
@@ -79,6 +82,7 @@ export interface Listener {
 }
 
 export type PublicDeps = FrameDeps &
+  ConsoleDeps &
   SessionRouteDeps &
   ServerRouteDeps &
   FollowDeps &
@@ -133,6 +137,7 @@ export async function servePublic(
   requirePerson(app, deps.authenticator, { openAnswers: deps.openAnswers, failures: deps.loginFailures });
   requireAccess(app, deps.database);
   refusePoison(app);
+  protectAnswers(app);
   registerPublicRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_PORT');
 }
@@ -140,6 +145,7 @@ export async function servePublic(
 /** Everything that people and their programs can ask. */
 export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
+  registerConsoleRoutes(app, deps);
   registerSessionRoutes(app, deps);
   registerEventStreamRoutes(app, deps);
   registerLogRoutes(app, deps);

@@ -1,8 +1,7 @@
 import type { SessionPage, SessionView } from '@lemniscate/shared/api/session.ts';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { idPattern } from '@lemniscate/shared/id.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { cursorOf, readCursor } from './session-cursor.ts';
 import { selectSessionViews } from './session-view.ts';
 import { unknownSession } from './session-row.ts';
 
@@ -51,15 +50,6 @@ export async function listSessions(tx: Transaction, query: ListQuery): Promise<S
   const last = sessions.at(-1);
   return {
     sessions,
-    nextCursor:
-      found.length > query.limit && last !== undefined ? Buffer.from(last.id).toString('base64url') : null,
+    nextCursor: found.length > query.limit && last !== undefined ? cursorOf(last.id) : null,
   };
-}
-
-const sessionId = idPattern('session');
-
-function readCursor(cursor: string): string {
-  const id = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (sessionId.test(id)) return id;
-  throw new CodedError('request_invalid', 'The cursor is not one of ours. Start without one.');
 }
