@@ -3,6 +3,7 @@ import type { Benchmark } from './benchmark.ts';
 import { costsBenchmark } from './costs/costs-benchmark.ts';
 import { judgeBenchmark } from './judge/judge-benchmark.ts';
 import { relayBenchmark } from './relay/relay-benchmark.ts';
+import { sandboxBenchmark } from './sandbox/sandbox-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
 import { startBenchmark } from './start/start-benchmark.ts';
 
@@ -10,6 +11,7 @@ import { startBenchmark } from './start/start-benchmark.ts';
 export const benchmarks: readonly Benchmark[] = [
   startBenchmark,
   sessionBenchmark,
+  sandboxBenchmark,
   judgeBenchmark,
   auditBenchmark,
   relayBenchmark,

@@ -17,6 +17,7 @@ import type { EventDraft, EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { changeSessionState } from '../sessions/change-state.ts';
 import type { Signals } from '../signals.ts';
+import { egressEntries } from './egress-entries.ts';
 import { lockLiveAttempt, readLiveAttempt } from './live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from './live-attempt.ts';
 import { readBatch } from './read-batch.ts';
@@ -106,6 +107,10 @@ async function writeBatch(
   const entries: AuditDraft[] = [
     ...(running === undefined ? [] : [runningEntry(claim, running.event)]),
     ...executionEntries(claim, facts),
+    ...egressEntries(
+      claim,
+      fresh.map(({ event }) => event),
+    ),
   ];
   const [announced] = await Promise.all([
     appendWithState(deps, tx, attempt, fresh, segmentKeys, running),
