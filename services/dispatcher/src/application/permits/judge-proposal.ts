@@ -8,6 +8,7 @@ import { canAskFor } from '../budgets/ask-extension.ts';
 import { exhaustedActions, exhaustedCommands, exhaustedTime } from '../budgets/session-budget.ts';
 import type { BudgetUse, ExhaustedBudget } from '../budgets/session-budget.ts';
 import type { Proposal } from './read-proposal.ts';
+import { hardenUnknown } from './unknown-outcome.ts';
 
 /** What the session says to a proposal. */
 export interface JudgedSession extends BudgetUse {
@@ -16,6 +17,8 @@ export interface JudgedSession extends BudgetUse {
   readonly surface: Surface;
   readonly interactive: boolean;
   readonly stop_reason: string | null;
+  /** An earlier attempt was lost while it ran the same call, and what it did outside is unknown. */
+  readonly outcome_unknown?: boolean;
 }
 
 /** The approval of exactly this call, these arguments and this policy, if there is one. */
@@ -50,7 +53,8 @@ export function judgeProposal(
   if (exhausted !== null && canAskFor(session, exhausted))
     return { kind: 'extend', exhausted, evaluation: null };
   if (exhausted !== null) return stop(exhausted);
-  const evaluation = evaluateToolCall(session.policy, proposal);
+  const evaluated = evaluateToolCall(session.policy, proposal);
+  const evaluation = session.outcome_unknown === true ? hardenUnknown(evaluated) : evaluated;
   const answer = (given: FinalAnswer): Judgement => ({ kind: 'answer', answer: given, evaluation });
 
   if (evaluation.verdict === 'disabled') return answer(forbidden(session, proposal, evaluation));
