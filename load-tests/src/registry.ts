@@ -8,6 +8,7 @@ import { stopBenchmark } from './governance/stop-benchmark.ts';
 import { dispatchBenchmark } from './dispatch/dispatch-benchmark.ts';
 import { judgeBenchmark } from './judge/judge-benchmark.ts';
 import { relayBenchmark } from './relay/relay-benchmark.ts';
+import { sandboxBenchmark } from './sandbox/sandbox-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
 import { startBenchmark } from './start/start-benchmark.ts';
 
@@ -15,16 +16,14 @@ import { startBenchmark } from './start/start-benchmark.ts';
 export const benchmarks: readonly Benchmark[] = [
   startBenchmark,
   sessionBenchmark,
+  sandboxBenchmark,
   judgeBenchmark,
   permitBenchmark,
   stopBenchmark,
   auditBenchmark,
   relayBenchmark,
   costsBenchmark,
-<<<<<<< HEAD
   dispatchBenchmark,
   balanceBenchmark,
-=======
   consoleBenchmark,
->>>>>>> console
 ];

@@ -8,6 +8,7 @@ import { createNewId } from '@lemniscate/shared/id.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { bootTimeMs } from './adapters/boot-clock.ts';
 import { createDispatcherClient } from './adapters/dispatcher-client.ts';
+import { createServeEgress } from './adapters/egress/connect-proxy.ts';
 import { createJournalFolder } from './adapters/journal-folder.ts';
 import { lockFolder } from './adapters/folder-lock.ts';
 import type { FolderLock } from './adapters/folder-lock.ts';
@@ -117,6 +118,7 @@ async function startInFolder(
       spool,
       snapshots,
       uploadObject,
+      serveEgress: createServeEgress(),
       runtimes: runtimeRegistry,
       clock: systemClock,
       bootTimeMs,

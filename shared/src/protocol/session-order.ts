@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { orderedRepositorySchema } from '../repository/source.ts';
+import { credentialNameSchema } from './credential.ts';
+import { egressRuleSchema } from '../policy/egress.ts';
 import { toolNames } from '../tools/catalogue.ts';
 import { resumeOrderSchema } from './checkpoint.ts';
 import { attemptSchema } from './identity.ts';
@@ -52,6 +54,10 @@ export const sessionOrderSchema = z.object({
   commandMaxOutputBytes: z.int().min(1),
   /** Name of the sandbox profile; the server refuses one that it does not have. */
   profile: z.string(),
+  /** Hosts that the sandbox may reach, as the policy names them; absent: none. */
+  egress: z.array(egressRuleSchema).max(200).optional(),
+  /** The agent's credentials: the environment of every command, written down nowhere on the server. */
+  credentials: z.record(credentialNameSchema, z.string().max(64 * 1024)).optional(),
   /** Bearer of the model relay and nothing else; valid under this server's certificate while the attempt runs. */
   relayToken: z.string(),
   /** First lease; the server counts it from when the order arrived. Milliseconds. */

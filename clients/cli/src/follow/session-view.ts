@@ -99,6 +99,14 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
       case 'message':
         if (event.state === 'sent') return line(`${paint.cyan('>')} ${makeVisible(event.text ?? '')}`);
         return event.state === 'awaited' ? line(paint.dim('  it has answered and waits for you')) : undefined;
+      case 'egress':
+        return line(
+          event.outcome === 'connected'
+            ? `${paint.yellow('↗')} connected to ${makeVisibleLine(event.host)}:${event.port}`
+            : paint.dim(
+                `  not connected to ${makeVisibleLine(event.host)}:${event.port} (${makeVisibleLine(event.why ?? 'refused')})`,
+              ),
+        );
       case 'reported_usage':
         return line(
           paint.dim(

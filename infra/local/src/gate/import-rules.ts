@@ -12,7 +12,14 @@ const workspaceRules: Readonly<Record<WorkspaceFolder, readonly WorkspaceFolder[
   'infra/local': ['shared', 'clients/cli'],
   'infra/terraform': [],
   // a benchmark measures parts of a service where the whole would hide the figure
-  'load-tests': ['shared', 'infra/local', 'clients/cli', 'services/dispatcher', 'services/audit-exporter'],
+  'load-tests': [
+    'shared',
+    'infra/local',
+    'clients/cli',
+    'services/dispatcher',
+    'services/agent-server',
+    'services/audit-exporter',
+  ],
 };
 
 /** Which layers a layer of a service may import, beside itself. `main.ts` may import all and is imported by none. */

@@ -82,7 +82,12 @@ export async function collectRun(
 /** Resolves when the sink has room, or can take nothing any more. */
 function drained(sink: NodeJS.WritableStream): Promise<void> {
   return new Promise((resolve) => {
-    for (const event of ['drain', 'close', 'error']) sink.once(event, () => resolve());
+    const events = ['drain', 'close', 'error'];
+    const go = (): void => {
+      for (const event of events) sink.off(event, go);
+      resolve();
+    };
+    for (const event of events) sink.on(event, go);
   });
 }
 
@@ -94,10 +99,7 @@ async function feed(stdin: Writable, source: Readable | Uint8Array | undefined):
   for await (const chunk of chunks) {
     if (stdin.destroyed) return;
     if (stdin.write(chunk)) continue;
-    await new Promise<void>((resolve) => {
-      stdin.once('drain', resolve);
-      stdin.once('close', resolve);
-    });
+    await drained(stdin);
   }
   stdin.end();
 }

@@ -4,6 +4,7 @@ import type { WorkingCopy } from '../ports/working-copies.ts';
 import { claimSandbox } from './claim-sandbox.ts';
 import type { JsonValue } from '@lemniscate/shared/json.ts';
 import { restoreCheckpoint } from '../checkpoints/restore-checkpoint.ts';
+import { openEgress, withEnvironment } from './open-egress.ts';
 import { layWorkingCopy } from './lay-working-copy.ts';
 import { cut } from '../text-stream.ts';
 import type { SessionContext } from './session-context.ts';
@@ -26,8 +27,12 @@ export async function startSession(context: SessionContext): Promise<StartedSess
   const timer = setTimeout(() => watchdog.abort(startTimeout(order.startWithinMs)), order.startWithinMs);
   const signal = AbortSignal.any([interruption.work, watchdog.signal]);
   try {
-    const { sandbox, warm } = await tellIfSlow(context, 'booting', claimSandbox(context, signal));
-    const { workingCopy, resumed } = await tellIfSlow(context, 'preparing', fill(context, sandbox, signal));
+    const { sandbox: claimed, warm } = await tellIfSlow(context, 'booting', claimSandbox(context, signal));
+    const { workingCopy, resumed } = await tellIfSlow(context, 'preparing', fill(context, claimed, signal));
+    const sandbox = withEnvironment(claimed, {
+      ...order.credentials,
+      ...(await openEgress(context, claimed)),
+    });
     timings.mark('starting');
     journal.emit({ type: 'running', driver: sandbox.driver, warm, timingsMs: timings.all() });
     for (const text of workingCopy.notices) journal.emit({ type: 'notice', text: cut(text, 4096) });

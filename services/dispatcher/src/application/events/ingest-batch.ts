@@ -18,6 +18,7 @@ import type { EventDraft, EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { changeSessionState } from '../sessions/change-state.ts';
 import type { Signals } from '../signals.ts';
+import { egressEntries } from './egress-entries.ts';
 import { lockLiveAttempt, readLiveAttempt } from './live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from './live-attempt.ts';
 import { readBatch } from './read-batch.ts';
@@ -108,6 +109,10 @@ async function writeBatch(
     ...(running === undefined ? [] : [runningEntry(claim, running.event)]),
     ...executionEntries(claim, facts),
     ...compactionEntries(claim, attempt, fresh),
+    ...egressEntries(
+      claim,
+      fresh.map(({ event }) => event),
+    ),
   ];
   const [announced] = await Promise.all([
     appendWithState(deps, tx, attempt, fresh, segmentKeys, running),

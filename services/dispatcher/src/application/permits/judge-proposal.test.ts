@@ -135,3 +135,13 @@ test('a proposal with wrong arguments, an unknown tool, another digest or endles
   for (let depth = 0; depth < 50_000; depth += 1) nested = [nested];
   assert.throws(() => readProposal({ ...good, arguments: { path: nested } }), { code: 'request_invalid' });
 });
+
+test('what may have been done outside by a lost attempt is asked about again, and never goes by itself', () => {
+  const lost = { outcome_unknown: true };
+  assert.equal(answerOf(session(readFree, lost), read, null, true), 'ask');
+  const alone = answerOf(session(readFree, { ...lost, interactive: false }), read, null, true);
+  assert.ok(typeof alone === 'object' && alone.verdict !== 'go');
+  const approval = { id: 'a', state: 'approved', decided_by: 'human', subject: 'p', message: null } as const;
+  const fresh = answerOf(session(readFree, lost), read, approval, true);
+  assert.ok(typeof fresh === 'object' && fresh.verdict === 'go' && fresh.decidedBy === 'human');
+});

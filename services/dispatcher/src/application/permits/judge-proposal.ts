@@ -10,6 +10,7 @@ import type { BudgetUse, ExhaustedBudget } from '../budgets/session-budget.ts';
 import { exhaustedCost, exhaustedTokens } from '../gateway/exchange-budget.ts';
 import type { UsageTotals } from '../gateway/usage-totals.ts';
 import type { Proposal } from './read-proposal.ts';
+import { hardenUnknown } from './unknown-outcome.ts';
 
 /** What the session says to a proposal. */
 export interface JudgedSession extends BudgetUse {
@@ -20,6 +21,8 @@ export interface JudgedSession extends BudgetUse {
   readonly stop_reason: string | null;
   /** What its model exchanges have used; null where no bound asks for it. */
   readonly spent: SpentBudget | null;
+  /** An earlier attempt was lost while it ran the same call, and what it did outside is unknown. */
+  readonly outcome_unknown?: boolean;
 }
 
 export type SpentBudget = Pick<
@@ -59,7 +62,8 @@ export function judgeProposal(
   if (exhausted !== null && canAskFor(session, exhausted))
     return { kind: 'extend', exhausted, evaluation: null };
   if (exhausted !== null) return stop(exhausted);
-  const evaluation = evaluateToolCall(session.policy, proposal);
+  const evaluated = evaluateToolCall(session.policy, proposal);
+  const evaluation = session.outcome_unknown === true ? hardenUnknown(evaluated) : evaluated;
   const answer = (given: FinalAnswer): Judgement => ({ kind: 'answer', answer: given, evaluation });
 
   if (evaluation.verdict === 'disabled') return answer(forbidden(session, proposal, evaluation));

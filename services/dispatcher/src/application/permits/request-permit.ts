@@ -27,6 +27,7 @@ import { readProposal } from './read-proposal.ts';
 import type { Proposal } from './read-proposal.ts';
 import { recordAnswer, recordQuestion, recordRepeatedQuestion } from './record-permit.ts';
 import type { PermitContext, RecordDeps } from './record-permit.ts';
+import { mayHaveActedOutside } from './unknown-outcome.ts';
 
 export interface PermitDeps extends RecordDeps {
   readonly database: Database;
@@ -103,6 +104,8 @@ interface KnownCall extends Record<string, unknown> {
   readonly approval: KnownApproval | null;
   /** The approval that somebody gave to all calls of this pattern in the session. */
   readonly granted: KnownApproval | null;
+  /** The same call was permitted to an earlier attempt that was lost before it told how it ended. */
+  readonly lost_before: boolean;
 }
 
 async function decide(
@@ -116,7 +119,10 @@ async function decide(
     lockLiveAttempt(tx, claim),
     // Sent with the lock and run after it, so it sees what whoever held the lock has written.
     tx.query<KnownCall>(
-      `SELECT c.answer, c.arguments_digest, to_jsonb(p) AS approval, to_jsonb(g) AS granted FROM sessions s
+      `SELECT c.answer, c.arguments_digest, to_jsonb(p) AS approval, to_jsonb(g) AS granted,
+         EXISTS (SELECT 1 FROM tool_calls u WHERE u.session_id = s.id AND u.attempt < $2 AND u.abandoned_at IS NOT NULL
+           AND u.tool = $5 AND u.arguments_digest = $4) AS lost_before
+       FROM sessions s
        LEFT JOIN tool_calls c ON c.session_id = s.id AND c.attempt = $2 AND c.call_id = $3
        LEFT JOIN LATERAL (
          SELECT id, state, decided_by, subject, message FROM approvals
@@ -137,9 +143,10 @@ async function decide(
   // Most policies bound neither, and a permit is waited for.
   const spent =
     maxTokens === undefined && maxCostUsd === undefined ? null : await readTotals(tx, claim.sessionId);
-  const session = { ...locked, waited_ms: waited, spent };
+  const outcomeUnknown = known?.lost_before === true && mayHaveActedOutside(locked.policy);
+  const session = { ...locked, waited_ms: waited, spent, outcome_unknown: outcomeUnknown };
   // What somebody decided about this very call comes before what they said about its like.
-  const approval = known?.approval ?? known?.granted ?? null;
+  const approval = known?.approval ?? (outcomeUnknown ? null : (known?.granted ?? null));
   const proposedBefore = known?.arguments_digest ?? null;
   if (proposedBefore !== null && proposedBefore !== proposal.argumentsDigest)
     throw new CodedError(

@@ -72,6 +72,7 @@ export function sessionOrder(
     commandMaxSeconds: policy.commandMaxSeconds,
     commandMaxOutputBytes: policy.commandMaxOutputBytes,
     profile: policy.sandboxProfile ?? defaultProfile,
+    ...(policy.egress === undefined || policy.egress.length === 0 ? {} : { egress: policy.egress }),
     relayToken,
     leaseMs: times.leaseMs,
     startWithinMs: times.startTimeoutMs,

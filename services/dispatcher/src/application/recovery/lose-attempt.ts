@@ -9,6 +9,7 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { AgentServers } from '../ports/agent-servers.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { mayHaveActedOutside, useUpApprovals } from '../permits/unknown-outcome.ts';
 import { changeSessionState } from '../sessions/change-state.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { EndSessionDeps } from '../sessions/end-session.ts';
@@ -73,6 +74,7 @@ export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<vo
       },
       ...(await abandonCalls(tx, session.id, deps.self, 'attempt_lost')),
     ]);
+    if (mayHaveActedOutside(session.policy)) await useUpApprovals(tx, session.id, loss.attempt);
     if (loss.why === 'start_deadline') await noteStartFailure(tx, loss.serverId, sentences[loss.why]);
     // An operator's act is no fault: it may happen to a session as often as it likes.
     const losses = session.losses + (loss.why === 'drained' ? 0 : 1);

@@ -148,6 +148,25 @@ export function describeCommands(subject: ContractSubject): void {
     );
 
     it(
+      'kills what has forked twice and belongs to PID 1 by then, and spares what an earlier command left',
+      on(async (sandbox) => {
+        await bash(sandbox, 'setsid nohup sleep 4260 >/dev/null 2>&1 & echo up');
+        const daemons = `use POSIX; for my $n (4251, 4252) { if (!fork) { POSIX::setsid(); if (!fork) { exec "sleep", $n } exit } } sleep 30`;
+        // beside it another command with an orphan of its own
+        const other = bash(sandbox, '(setsid sleep 4270 >/dev/null 2>&1 &); sleep 3; echo over');
+        await until(
+          'the other one is up',
+          async () => (await bash(sandbox, 'pgrep -f "sleep 4270"')).exitCode === 0,
+        );
+        const late = await run(sandbox, ['perl', '-e', daemons], { timeoutMs: 1_000 });
+        assert.equal(late.cause, 'timeout');
+        const left = await bash(sandbox, 'pgrep -fa "^sleep 42" | cut -d" " -f2- | sort');
+        assert.equal(left.stdout, 'sleep 4260\nsleep 4270\n');
+        assert.equal((await other).stdout, 'over\n');
+      }),
+    );
+
+    it(
       'cancels a command, before and after its start',
       on(async (sandbox) => {
         const abort = new AbortController();

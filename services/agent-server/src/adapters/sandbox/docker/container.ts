@@ -52,7 +52,7 @@ function startFailed(wish: ContainerWish, error: unknown): CodedError {
   const reason = error instanceof Error ? error.message : String(error);
   const hint =
     engineStatus(error) === 404
-      ? ` Build the image with infra/images/agent-base/build.sh, or name another one in the profile.`
+      ? ' Build the image with `npm run image:build`, or name another one in the profile.'
       : '';
   return new CodedError(
     'sandbox_start_failed',

@@ -51,7 +51,7 @@ export interface DockerWorkplace {
   readonly disks: SandboxDisks | null;
 }
 
-/** The tag that operators give to the image they want as default. */
+/** What `npm run image:build` tags. */
 const defaultImage = 'lemniscate/agent-base:latest';
 
 /** Containers of an engine; the OCI runtime (runc, runsc, kata) is one setting of the profile. */

@@ -16,7 +16,7 @@ import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import type { Writable } from 'node:stream';
 import { serveConnection, serveLoopback } from './loopback.ts';
-import { killTree, processTable, sendKill } from './process-tree.ts';
+import { beginCommand, endCommand, killCommand, processTable, sendKill } from './process-tree.ts';
 import type {
   RequestFrameNumbers,
   ResponseFrameNumbers,
@@ -178,7 +178,7 @@ function runCommand(stream: ServerHttp2Stream, command: WireCommand, stdin: Stdi
   const kill = (why: WireCommandEnd['cause']): void => {
     if (ended || child?.pid === undefined) return;
     if (cause === 'exited') cause = why;
-    killTree(child.pid);
+    killCommand(child.pid);
   };
   const timer = setTimeout(() => kill('timeout'), command.timeoutMs);
 
@@ -186,6 +186,7 @@ function runCommand(stream: ServerHttp2Stream, command: WireCommand, stdin: Stdi
     if (ended) return;
     ended = true;
     clearTimeout(timer);
+    if (child?.pid !== undefined) endCommand(child.pid);
     const record: WireCommandEnd = {
       exitCode,
       signal,
@@ -228,10 +229,11 @@ function runCommand(stream: ServerHttp2Stream, command: WireCommand, stdin: Stdi
   const { outputs } = started;
   child = started.child;
   child.on('error', fail);
+  if (child.pid !== undefined) beginCommand(child.pid);
   pass(responseFrames.stdout, outputs[0]);
   pass(responseFrames.stderr, outputs[1]);
   child.on('exit', (exitCode, signal) => {
-    if (cause !== 'exited') killTree(child?.pid ?? 0);
+    if (cause !== 'exited' && child?.pid !== undefined) killCommand(child.pid);
     awaitOutput(outputs, () => end(exitCode, signal));
   });
   stream.on('close', () => {

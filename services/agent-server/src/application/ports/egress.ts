@@ -1,0 +1,28 @@
+import type { Duplex } from 'node:stream';
+
+/** Why a connection was not made. */
+export type EgressRefusal =
+  | 'malformed'
+  | 'not_listed'
+  | 'unresolved'
+  | 'private_address'
+  | 'unreachable'
+  | 'too_many';
+
+/** One attempt to reach the outside. `host` is what the sandbox wrote; empty where that was no host. */
+export type EgressReport =
+  | { readonly host: string; readonly port: number; readonly outcome: 'connected'; readonly address: string }
+  | {
+      readonly host: string;
+      readonly port: number;
+      readonly outcome: 'refused';
+      readonly why: EgressRefusal;
+    };
+
+/** Serves the connections of one session; each is hostile. Returns what takes one. */
+export type ServeEgress = (session: {
+  readonly rules: readonly string[];
+  report(what: EgressReport): void;
+  /** Aborted with the session: every connection ends. */
+  readonly signal: AbortSignal;
+}) => (connection: Duplex) => void;

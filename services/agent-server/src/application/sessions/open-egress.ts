@@ -1,0 +1,59 @@
+import type { EgressReport } from '../ports/egress.ts';
+import type { Sandbox } from '../ports/sandbox-driver.ts';
+import type { SessionContext } from './session-context.ts';
+
+/** Port on the sandbox' own loopback: the one that proxies have by custom. */
+const proxyPort = 3128;
+const proxy = `http://127.0.0.1:${proxyPort}`;
+
+/** What programs look for. Plain http is not carried: it would pass in the clear what TLS keeps. */
+const proxyVariables: Readonly<Record<string, string>> = {
+  HTTPS_PROXY: proxy,
+  https_proxy: proxy,
+  NO_PROXY: 'localhost,127.0.0.1,::1',
+  no_proxy: 'localhost,127.0.0.1,::1',
+  NODE_USE_ENV_PROXY: '1',
+};
+
+/** Events of one session; a sandbox that knocks for ever is told nothing new by more of them. */
+const maxReports = 2_000;
+
+/**
+ * Part of step 4 of a session: where its policy names hosts, a proxy on the sandbox' loopback that reaches those and
+ * nothing else, over the wire. Each connection is an event of the session and an entry of its chain. Undo: closed.
+ * @returns the variables that commands get
+ */
+export async function openEgress(
+  context: SessionContext,
+  sandbox: Sandbox,
+): Promise<Readonly<Record<string, string>>> {
+  const { order, deps, held, journal, unwind } = context;
+  const rules = order.egress ?? [];
+  if (rules.length === 0) return {};
+  const closing = new AbortController();
+  unwind.push('close the way out', async () => closing.abort());
+  let reports = 0;
+  const report = (what: EgressReport): void => {
+    deps.log.info({ ...held, ...what }, 'egress');
+    reports += 1;
+    if (reports > maxReports) return;
+    const host = what.host.slice(0, 253);
+    journal.emit({
+      type: 'egress',
+      host,
+      port: what.port,
+      outcome: what.outcome,
+      ...(what.outcome === 'refused' ? { why: what.why } : {}),
+    });
+    if (reports === maxReports) closing.abort();
+  };
+  const serve = deps.serveEgress({ rules, report, signal: closing.signal });
+  await sandbox.listen(proxyPort, serve, closing.signal);
+  return proxyVariables;
+}
+
+/** The same sandbox whose commands get these variables, each at its start and nowhere else. */
+export function withEnvironment(sandbox: Sandbox, env: Readonly<Record<string, string>>): Sandbox {
+  if (Object.keys(env).length === 0) return sandbox;
+  return { ...sandbox, run: (command) => sandbox.run({ ...command, env: { ...env, ...command.env } }) };
+}

@@ -1,0 +1,27 @@
+import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
+import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
+import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import type { AttemptClaim } from './live-attempt.ts';
+
+/** One entry of the session's chain for each connection that its sandbox made or tried. */
+export function egressEntries(claim: AttemptClaim, events: readonly ServerEvent[]): AuditDraft[] {
+  const common = {
+    subject: serviceUri('agent-server', claim.serverId),
+    attempt: claim.attempt,
+    server: claim.serverId,
+  };
+  return events.flatMap((event): AuditDraft[] => {
+    if (event.type !== 'egress') return [];
+    // an entry's name is never empty
+    const host = event.host === '' ? 'unreadable' : event.host;
+    return event.outcome === 'connected'
+      ? [{ ...common, type: 'egress.connected', body: { host, port: event.port } }]
+      : [
+          {
+            ...common,
+            type: 'egress.refused',
+            body: { host, port: event.port, reason: event.why ?? 'refused' },
+          },
+        ];
+  });
+}
