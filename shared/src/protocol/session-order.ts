@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { orderedRepositorySchema } from '../repository/source.ts';
+import { folderFileSchema, folderPathSchema } from '../agents/folder.ts';
 import { toolNames } from '../tools/catalogue.ts';
 import { resumeOrderSchema } from './checkpoint.ts';
 import { attemptSchema } from './identity.ts';
@@ -17,6 +18,13 @@ export const pausableRuntimes: readonly RuntimeName[] = ['native'];
 
 /** Whose tools a program in the sandbox uses. */
 export const cliToolModes = ['own', 'hosted'] as const;
+/** A folder of files by their contents' addresses; the server asks for those that it does not have. */
+export const attachmentSchema = z.object({
+  folder: folderPathSchema,
+  files: z.array(folderFileSchema).max(2_000),
+});
+
+export type Attachment = z.infer<typeof attachmentSchema>;
 
 /**
  * What the dispatcher hands an agent server with `PUT /sessions/:id`. Answers: 202 taken (also when repeated for the
@@ -35,6 +43,10 @@ export const sessionOrderSchema = z.object({
   followUps: z.boolean().optional(),
   systemPrompt: z.string(),
   repository: orderedRepositorySchema,
+  /** Folders below `/home/agent` that are laid before the first command. */
+  attachments: z.array(attachmentSchema).max(100).optional(),
+  /** What is taken out of `/home/agent` at the end. */
+  collect: z.array(z.enum(['memory', 'files'])).optional(),
   /** Built-in tools that the policy does not disable. */
   tools: z.array(z.enum(toolNames)),
   /**

@@ -13,6 +13,8 @@ import type { RevokeDeps } from '../application/revocation/revoke.ts';
 import type { ReviewDeps } from '../application/review/decide-diff.ts';
 import { registerAccessRoutes } from './access-routes.ts';
 import type { AccessRouteDeps } from './access-routes.ts';
+import { registerAgentRoutes } from './agent-routes.ts';
+import type { SkillDeps } from '../application/agents/skills.ts';
 import { createApp } from './app.ts';
 import type { App, ListenerTls } from './app.ts';
 import { registerApprovalRoutes } from './approvals-routes.ts';
@@ -32,6 +34,8 @@ import type { OpenAnswers } from './open-answers.ts';
 import { registerExtensionRoutes } from './extension-routes.ts';
 import { registerLoginRoutes } from './login-routes.ts';
 import type { LoginRouteDeps } from './login-routes.ts';
+import { registerAttachmentRoutes, registerMemoryRoutes } from './memory-routes.ts';
+import type { MemoryRouteDeps } from './memory-routes.ts';
 import { registerMessageRoutes, registerNextMessageRoutes } from './message-routes.ts';
 import { registerCheckpointRoutes } from './checkpoint-routes.ts';
 import type { CheckpointRouteDeps } from './checkpoint-routes.ts';
@@ -91,6 +95,8 @@ export type PublicDeps = FrameDeps &
   CostAdminDeps &
   AuditRouteDeps &
   AccessRouteDeps &
+  SkillDeps &
+  MemoryRouteDeps &
   LoginRouteDeps & {
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
@@ -156,6 +162,8 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerCostAdminRoutes(app, deps);
   registerAccessRoutes(app, deps);
   registerLoginRoutes(app, deps);
+  registerAgentRoutes(app, deps);
+  registerMemoryRoutes(app, deps);
 }
 
 /** The internal listener: agent servers with a certificate of ours, and nobody else. */
@@ -179,6 +187,7 @@ export async function serveInternal(
   registerCheckpointRoutes(app, deps);
   registerAttemptUploadRoutes(app, deps);
   registerGatewayRoutes(app, deps);
+  registerAttachmentRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_INTERNAL_PORT');
 }
 

@@ -8,6 +8,7 @@ import type { Dispatcher } from '../ports/dispatcher.ts';
 import type { JournalStore } from '../ports/journal-store.ts';
 import type { Log } from '../ports/log.ts';
 import type { Snapshots } from '../ports/snapshots.ts';
+import type { ObjectCache } from '../ports/object-cache.ts';
 import type { PatchSpool, UploadObject } from '../ports/patch-spool.ts';
 import type { WorkingCopies } from '../ports/working-copies.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -25,6 +26,7 @@ export interface SessionDeps {
   readonly spool: PatchSpool;
   readonly snapshots: Snapshots;
   readonly uploadObject: UploadObject;
+  readonly objectCache: ObjectCache;
   readonly runtimes: Readonly<Record<string, Runtime>>;
   readonly clock: Clock;
   readonly bootTimeMs: () => number;
