@@ -56,6 +56,7 @@ import type { IntakeRouteDeps } from './intake-routes.ts';
 import { registerQueueRoutes } from './queue-routes.ts';
 import type { QueueRouteDeps } from './queue-routes.ts';
 import { listen } from './listen.ts';
+import { limitRate } from './rate-limit.ts';
 import { refusePoison } from './refuse-poison.ts';
 import { registerServerRoutes } from './server-routes.ts';
 import type { ServerRouteDeps } from './server-routes.ts';
@@ -98,6 +99,8 @@ export type PublicDeps = FrameDeps &
   SkillDeps &
   MemoryRouteDeps &
   LoginRouteDeps & {
+    /** What one login may ask in a minute. */
+    readonly requestsPerMinute: number;
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
     readonly ready: HealthDeps['parts'];
@@ -132,6 +135,7 @@ export async function servePublic(
     bodyLimit: mebibyte,
     tls: address.certificate === null ? null : tlsOf(address.certificate, false),
   });
+  await limitRate(app, deps.requestsPerMinute);
   requirePerson(app, deps.authenticator, { openAnswers: deps.openAnswers, failures: deps.loginFailures });
   requireAccess(app, deps.database);
   refusePoison(app);
