@@ -9,10 +9,12 @@ import { registerCostsSettings } from './commands/costs-settings.ts';
 import { connectFleet } from './commands/context.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { registerDiff } from './commands/diff.ts';
+import { registerAgents, registerFiles, registerMemory } from './commands/agents.ts';
 import { registerLogin } from './commands/login.ts';
 import { registerPolicyCheck } from './commands/policy-check.ts';
 import { registerPolicyJudge } from './commands/policy-judge.ts';
 import { registerRerun } from './commands/rerun.ts';
+import { registerSkills } from './commands/skills.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
 import { registerDoctor } from './commands/doctor.ts';
@@ -42,6 +44,10 @@ const commands = [
   registerTokens,
   registerIntake,
   registerServers,
+  registerAgents,
+  registerSkills,
+  registerMemory,
+  registerFiles,
   registerPolicyCheck,
   registerPolicyJudge,
   registerCostsReplay,

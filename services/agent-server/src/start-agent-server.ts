@@ -12,6 +12,7 @@ import { createServeEgress } from './adapters/egress/connect-proxy.ts';
 import { createJournalFolder } from './adapters/journal-folder.ts';
 import { lockFolder } from './adapters/folder-lock.ts';
 import type { FolderLock } from './adapters/folder-lock.ts';
+import { createObjectCache } from './adapters/object-cache-folder.ts';
 import { createPatchSpoolFolder } from './adapters/patch-spool-folder.ts';
 import { chooseDriver } from './adapters/choose-driver.ts';
 import { readProfilesFile } from './adapters/profiles-file.ts';
@@ -92,9 +93,16 @@ async function startInFolder(
   const journals = createJournalFolder(join(config.stateFolder, 'journals'));
   const spool = createPatchSpoolFolder(config.stateFolder);
   const cleaner = createUnsavedCleaner(spool, log);
+  const objectCache = createObjectCache(join(config.stateFolder, 'objects'), 1024 ** 3);
   const snapshots = createSnapshots({ folder: join(config.stateFolder, 'snapshots'), driver });
   const destroyed = await driver.recover();
-  await Promise.all([workingCopies.recover(), journals.recover(), spool.recover(), snapshots.recover()]);
+  await Promise.all([
+    workingCopies.recover(),
+    journals.recover(),
+    spool.recover(),
+    snapshots.recover(),
+    objectCache.trim(),
+  ]);
   log.info({ server: tls.name, driver: driver.name, capabilities, destroyed }, 'starting');
 
   const dispatcher = createDispatcherClient(config.dispatcherUrl, tls);
@@ -119,6 +127,7 @@ async function startInFolder(
       snapshots,
       uploadObject,
       serveEgress: createServeEgress(),
+      objectCache,
       runtimes: runtimeRegistry,
       clock: systemClock,
       bootTimeMs,

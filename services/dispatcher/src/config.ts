@@ -29,6 +29,8 @@ const dispatcherVariables = z.object({
   LEMNISCATE_LOCAL_LOGIN: variable.text().optional(),
   /** Who administers the fleet before roles are bound: `group:NAME` and `person:SUBJECT`, with commas between. */
   LEMNISCATE_ADMINISTRATORS: z.string().default('').transform(parseAdministrators),
+  /** Requests that one login may send in a minute to one dispatcher. */
+  LEMNISCATE_REQUESTS_PER_MINUTE: variable.integer(10, 10_000_000).default(30_000),
   /** Hours until a login ends by itself. */
   LEMNISCATE_LOGIN_HOURS: variable.integer(1, 168).default(12),
   /** The organisation's OpenID Connect issuer; with it there is no local login. */

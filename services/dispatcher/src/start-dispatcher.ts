@@ -220,6 +220,7 @@ async function build(
       administrators: access.administrators,
       loginMs: config.LEMNISCATE_LOGIN_HOURS * 3_600_000,
       issuer,
+      requestsPerMinute: config.LEMNISCATE_REQUESTS_PER_MINUTE,
       publicUrl: () => publicUrlOf(config, port),
       internalUrl: () => `https://${config.LEMNISCATE_INTERNAL_HOST}:${internal.port}`,
       ready: { postgres: () => database.query('SELECT 1'), redis: () => delivery.redis.ping() },

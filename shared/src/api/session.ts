@@ -20,7 +20,8 @@ export const createSessionSchema = z.strictObject({
   project: z.string().min(1).max(128).default('local'),
   agent: z.string().min(1).max(128).optional(),
   model: z.string().min(1).max(128).optional(),
-  runtime: z.string().min(1).max(64).default('native'),
+  /** Absent: the agent's own, else `native`. */
+  runtime: z.string().min(1).max(64).optional(),
   repository: repositorySourceSchema,
   surface: z.enum(surfaces).default('api'),
   /** Whether a person follows and can answer. Without one an `ask` is refused by automation. */
@@ -69,6 +70,7 @@ export const sessionViewSchema = z.object({
   id: z.string(),
   version: z.int(),
   project: z.string(),
+  agent: z.object({ id: z.string(), version: z.int() }),
   state: z.enum(sessionStates),
   phase: z.string(),
   reason: z.enum([...endReasons, ...pauseReasons]).nullable(),

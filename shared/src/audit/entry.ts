@@ -43,6 +43,9 @@ export const auditEntryTypes = [
   'diff.offered', // digest, counts, files
   'diff.voted', // one of several people accepted it
   'diff.decided', // decision, subject, digest, the session's closing digest
+  'agent.changed', // agent, its project, version, definition's digest
+  'skill.pushed', // skill, project, version, digest of its files
+  'memory.changed', // agent, project, version before and after, how many files, by whom
   'policy.changed', // project, digest before and after
   'queue.changed', // project's weight, bounds, pool: before and after
   'intake.paused', // fleet, pool or project

@@ -18,6 +18,7 @@ export const errorCatalogue = {
   version_conflict: { status: 409, title: 'Somebody changed it first' },
   idempotency_mismatch: { status: 422, title: 'The idempotency key belongs to another request' },
   payload_too_large: { status: 413, title: 'Too large' },
+  headers_too_large: { status: 431, title: 'The headers are too large' },
   internal: { status: 500, title: 'A fault of ours' },
   unavailable: { status: 503, title: 'Not available right now' },
   wait_elapsed: { status: 504, title: 'Not finished within the wait' },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { orderedRepositorySchema } from '../repository/source.ts';
 import { credentialNameSchema } from './credential.ts';
 import { egressRuleSchema } from '../policy/egress.ts';
+import { folderFileSchema, folderPathSchema } from '../agents/folder.ts';
 import { toolNames } from '../tools/catalogue.ts';
 import { resumeOrderSchema } from './checkpoint.ts';
 import { attemptSchema } from './identity.ts';
@@ -22,6 +23,13 @@ export const interruptibleRuntimes: readonly RuntimeName[] = ['native'];
 
 /** Whose tools a program in the sandbox uses. */
 export const cliToolModes = ['own', 'hosted'] as const;
+/** A folder of files by their contents' addresses; the server asks for those that it does not have. */
+export const attachmentSchema = z.object({
+  folder: folderPathSchema,
+  files: z.array(folderFileSchema).max(2_000),
+});
+
+export type Attachment = z.infer<typeof attachmentSchema>;
 
 /**
  * What the dispatcher hands an agent server with `PUT /sessions/:id`. Answers: 202 taken (also when repeated for the
@@ -40,6 +48,10 @@ export const sessionOrderSchema = z.object({
   followUps: z.boolean().optional(),
   systemPrompt: z.string(),
   repository: orderedRepositorySchema,
+  /** Folders below `/home/agent` that are laid before the first command. */
+  attachments: z.array(attachmentSchema).max(100).optional(),
+  /** What is taken out of `/home/agent` at the end. */
+  collect: z.array(z.enum(['memory', 'files'])).optional(),
   /** Built-in tools that the policy does not disable. */
   tools: z.array(z.enum(toolNames)),
   /**

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { endReasons } from '../session/end.ts';
 import { diffSummarySchema } from '../repository/diff.ts';
+import { folderFileSchema } from '../agents/folder.ts';
 import { sha256Schema } from './identity.ts';
 
 /** Patches up to this many bytes travel inline and stay in Postgres; larger ones go through an upload. */
@@ -18,6 +19,17 @@ export const carriedPatchSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
+/** What the agent kept outside the repository: its memory, and files for people. Absent: not read. */
+const collectedFoldersSchema = z.strictObject({
+  memory: z.array(folderFileSchema).max(2_000).optional(),
+  files: z.array(folderFileSchema).max(500).optional(),
+});
+export type CollectedFolders = z.infer<typeof collectedFoldersSchema>;
+
+/** `POST /internal/sessions/:id/attempts/:attempt/objects`: where contents of the attachments can be read, for minutes. */
+export const objectAddressesRequestSchema = z.strictObject({ digests: z.array(sha256Schema).max(500) });
+export const objectAddressesSchema = z.object({ addresses: z.record(z.string(), z.string()) });
+
 /**
  * `POST /internal/sessions/:id/attempts/:attempt/result`: the attempt's last word, sent after every event was
  * acknowledged. Idempotent by attempt. A repeat with another result is refused (`conflict`).
@@ -29,6 +41,8 @@ export const sessionResultSchema = z.object({
   diff: diffSummarySchema.nullable(),
   /** The patch in base64 when it is small, else the upload that holds it. */
   patch: carriedPatchSchema.nullable(),
+  /** Folders of `/home/agent` as they were left, their contents uploaded before. */
+  collected: collectedFoldersSchema.optional(),
   timingsMs: z.record(z.string(), z.number()),
 });
 export type SessionResult = z.infer<typeof sessionResultSchema>;

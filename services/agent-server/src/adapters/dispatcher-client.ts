@@ -8,7 +8,7 @@ import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
 import { nextMessageAnswerSchema } from '@lemniscate/shared/protocol/next-message.ts';
 import { heartbeatAnswerSchema } from '@lemniscate/shared/protocol/server-status.ts';
 import { eventBatchAnswerSchema } from '@lemniscate/shared/protocol/session-event.ts';
-import { uploadAnswerSchema } from '@lemniscate/shared/protocol/session-result.ts';
+import { objectAddressesSchema, uploadAnswerSchema } from '@lemniscate/shared/protocol/session-result.ts';
 import type { Dispatcher, JournalBatch } from '../application/ports/dispatcher.ts';
 import { serviceUris } from '../domain/peer-role.ts';
 import { createJsonCaller } from './json-caller.ts';
@@ -85,6 +85,9 @@ export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatche
     },
     askModel: createModelCaller(relayModel),
     relayModel,
+    objectAddresses: async (held, digests, signal) =>
+      objectAddressesSchema.parse(await call(path(held, 'objects'), { digests }, deadlines.upload, signal))
+        .addresses,
     warm: async () => {
       // Any answer will do: what counts is the handshake.
       const greet = async () => {

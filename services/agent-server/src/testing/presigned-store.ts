@@ -13,14 +13,27 @@ export interface PresignedStore {
   address(uploadId: string): string;
   /** Every PUT and GET is answered with an error until it is false again. */
   failing: boolean;
+  /** Makes a content readable at an address. */
+  publish(bytes: string): { readonly sha256: string; readonly bytes: number };
+  /** Where a content can be read; undefined for one that was never published. */
+  contentAddress(sha256: string): string | undefined;
+  /** How often contents were read. */
+  readonly reads: () => number;
   close(): Promise<void>;
 }
 
 export async function startPresignedStore(): Promise<PresignedStore> {
   const announced = new Map<string, UploadRequest>();
   const stored = new Map<string, Buffer>();
+  const published = new Map<string, string>();
+  let reads = 0;
   const server = createServer((request, response) => {
     if (self.failing) return void response.writeHead(503).end();
+    const content = published.get(request.url?.split('/content/')[1] ?? '');
+    if (request.method === 'GET' && content !== undefined) {
+      reads += 1;
+      return void response.writeHead(200).end(content);
+    }
     if (request.method === 'GET') {
       const found = stored.get(request.url?.slice(1) ?? '');
       return void response.writeHead(found === undefined ? 404 : 200).end(found);
@@ -48,6 +61,14 @@ export async function startPresignedStore(): Promise<PresignedStore> {
         put: { url: `http://127.0.0.1:${port}/${uploadId}`, headers: { 'x-signed': uploadId } },
       };
     },
+    publish: (text) => {
+      const sha256 = createHash('sha256').update(text).digest('hex');
+      published.set(sha256, text);
+      return { sha256, bytes: Buffer.byteLength(text) };
+    },
+    contentAddress: (sha256) =>
+      published.has(sha256) ? `http://127.0.0.1:${port}/content/${sha256}` : undefined,
+    reads: () => reads,
     complete: (uploadId) => {
       const bytes = stored.get(uploadId);
       const request = announced.get(uploadId);

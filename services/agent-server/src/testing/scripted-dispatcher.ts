@@ -13,7 +13,11 @@ import { serverStatusSchema } from '@lemniscate/shared/protocol/server-status.ts
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { eventBatchSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
-import { sessionResultSchema, uploadRequestSchema } from '@lemniscate/shared/protocol/session-result.ts';
+import {
+  objectAddressesRequestSchema,
+  sessionResultSchema,
+  uploadRequestSchema,
+} from '@lemniscate/shared/protocol/session-result.ts';
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { toProblem } from '@lemniscate/shared/errors/problem.ts';
@@ -147,6 +151,11 @@ export async function startScriptedDispatcher(
       return json(response, 200, { taken: true });
     }
     if (what === 'uploads') return json(response, 200, store.announce(uploadRequestSchema.parse(body)));
+    if (what === 'objects') {
+      const { digests } = objectAddressesRequestSchema.parse(body);
+      const found = digests.map((sha256) => [sha256, store.contentAddress(sha256)] as const);
+      return json(response, 200, { addresses: Object.fromEntries(found) });
+    }
     const completed = /^uploads\/(\w+)\/complete$/.exec(what)?.[1];
     if (completed !== undefined) {
       self.uploads.set(completed, store.complete(completed));

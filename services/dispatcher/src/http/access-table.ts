@@ -139,6 +139,25 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'DELETE /v1/intake/:scope': row('servers', 'fleet', operators),
   'POST /v1/fleet/stop': row('servers', 'fleet', administrators),
 
+  // agents and their skills
+  'GET /v1/agents': row('agents', 'somewhere', readers),
+  'POST /v1/agents': row('agents', 'body', admins),
+  'GET /v1/agents/:agent': row('agents', 'somewhere', readers),
+  'PUT /v1/agents/:agent': row('agents', 'somewhere', admins),
+  'GET /v1/agents/:agent/versions': row('agents', 'somewhere', readers),
+  'GET /v1/agents/:agent/versions/:version': row('agents', 'somewhere', readers),
+  'GET /v1/projects/:id/skills': row('agents', 'project', readers),
+  'GET /v1/projects/:id/skills/:skill': row('agents', 'project', readers),
+  'PUT /v1/projects/:id/skills/:skill': row('agents', 'project', workers),
+  'GET /v1/projects/:id/agents/:agent/memory': row('agents', 'project', readers),
+  'GET /v1/projects/:id/agents/:agent/memory/versions': row('agents', 'project', readers),
+  'GET /v1/projects/:id/agents/:agent/memory/content': row('agents', 'project', readers),
+  'POST /v1/projects/:id/agents/:agent/memory/restore': row('agents', 'project', admins),
+  'GET /v1/projects/:id/agents/:agent/memory/proposals': row('agents', 'project', readers),
+  'POST /v1/projects/:id/agents/:agent/memory/proposals/:session': row('agents', 'project', deciders),
+  'GET /v1/sessions/:id/files': row('sessions', 'session', readers),
+  'GET /v1/sessions/:id/files/content': row('sessions', 'session', readers),
+
   // agent servers
   'GET /v1/servers': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
   'POST /v1/servers': row('servers', 'somewhere', workers),

@@ -13,6 +13,7 @@ import type {
 import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { NewId } from '@lemniscate/shared/id.ts';
+import { refuseBrokenRequest } from './broken-request.ts';
 import { sendProblem, setProblemHandlers, toCoded } from './problems.ts';
 
 /** A Fastify application whose routes are described by zod schemas. Every `registerXRoutes` takes one. */
@@ -55,6 +56,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     // Readers of event streams would hold a closing listener open for ever.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 256 },
+    // What Node's parser refuses never becomes a request.
+    clientErrorHandler: (error, socket) => refuseBrokenRequest(error, socket),
     // What the router refuses comes before every hook and handler.
     frameworkErrors: (error, _request, reply) => {
       void sendProblem(reply, toCoded(error) ?? error);

@@ -5,7 +5,6 @@ import {
   policyVersionsSchema,
   projectListSchema,
 } from '@lemniscate/shared/api/project.ts';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { maxPolicyLength } from '@lemniscate/shared/policy/policy-file.ts';
 import { policyJsonSchema } from '@lemniscate/shared/policy/policy-json-schema.ts';
 import { changePolicy, createProject } from '../application/projects/change-policy.ts';
@@ -19,6 +18,7 @@ import { roles } from '@lemniscate/shared/identity/roles.ts';
 import { projectsWith } from '../application/identity.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
+import { readIfMatch } from './versions.ts';
 
 const projectParams = z.object({ id: z.string().min(1).max(128) });
 const versionParams = projectParams.extend({ version: z.coerce.number().int().min(1) });
@@ -86,7 +86,7 @@ function registerPolicyChange(app: App, deps: ProjectDeps): void {
       { schema: { params: projectParams, response: { 200: policyVersionSchema } } },
       async (request, reply) => {
         const { id } = request.params;
-        const seen = readIfMatch(request.headers['if-match']);
+        const seen = readIfMatch(request, 'policy');
         const version = await changePolicy(deps, personOf(request), id, { text: String(request.body), seen });
         void reply.header('etag', `"${version}"`);
         return readPolicyVersion(deps.database, id, version);
@@ -94,14 +94,4 @@ function registerPolicyChange(app: App, deps: ProjectDeps): void {
     );
     done();
   });
-}
-
-/** @throws CodedError `version_required` */
-function readIfMatch(header: string | undefined): number {
-  const version = /^"(\d{1,9})"$/.exec(header ?? '')?.[1];
-  if (version !== undefined) return Number(version);
-  throw new CodedError(
-    'version_required',
-    'Send If-Match with the ETag of the policy that you changed, as in If-Match: "3". GET the policy to see it.',
-  );
 }

@@ -13,6 +13,8 @@ import type { RevokeDeps } from '../application/revocation/revoke.ts';
 import type { ReviewDeps } from '../application/review/decide-diff.ts';
 import { registerAccessRoutes } from './access-routes.ts';
 import type { AccessRouteDeps } from './access-routes.ts';
+import { registerAgentRoutes } from './agent-routes.ts';
+import type { SkillDeps } from '../application/agents/skills.ts';
 import { createApp } from './app.ts';
 import type { App, ListenerTls } from './app.ts';
 import { registerApprovalRoutes } from './approvals-routes.ts';
@@ -35,6 +37,8 @@ import type { OpenAnswers } from './open-answers.ts';
 import { registerExtensionRoutes } from './extension-routes.ts';
 import { registerLoginRoutes } from './login-routes.ts';
 import type { LoginRouteDeps } from './login-routes.ts';
+import { registerAttachmentRoutes, registerMemoryRoutes } from './memory-routes.ts';
+import type { MemoryRouteDeps } from './memory-routes.ts';
 import { registerMessageRoutes, registerNextMessageRoutes } from './message-routes.ts';
 import { registerCheckpointRoutes } from './checkpoint-routes.ts';
 import type { CheckpointRouteDeps } from './checkpoint-routes.ts';
@@ -58,6 +62,7 @@ import { registerPoolRoutes } from './pool-routes.ts';
 import { registerQueueRoutes } from './queue-routes.ts';
 import type { QueueRouteDeps } from './queue-routes.ts';
 import { listen } from './listen.ts';
+import { limitRate } from './rate-limit.ts';
 import { refusePoison } from './refuse-poison.ts';
 import { registerServerRoutes } from './server-routes.ts';
 import type { ServerRouteDeps } from './server-routes.ts';
@@ -99,7 +104,11 @@ export type PublicDeps = FrameDeps &
   RetentionRouteDeps &
   AuditRouteDeps &
   AccessRouteDeps &
+  SkillDeps &
+  MemoryRouteDeps &
   LoginRouteDeps & {
+    /** What one login may ask in a minute. */
+    readonly requestsPerMinute: number;
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
     readonly ready: HealthDeps['parts'];
@@ -134,6 +143,7 @@ export async function servePublic(
     bodyLimit: mebibyte,
     tls: address.certificate === null ? null : tlsOf(address.certificate, false),
   });
+  await limitRate(app, deps.requestsPerMinute);
   requirePerson(app, deps.authenticator, { openAnswers: deps.openAnswers, failures: deps.loginFailures });
   requireAccess(app, deps.database);
   refusePoison(app);
@@ -168,6 +178,8 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerCostAdminRoutes(app, deps);
   registerAccessRoutes(app, deps);
   registerLoginRoutes(app, deps);
+  registerAgentRoutes(app, deps);
+  registerMemoryRoutes(app, deps);
 }
 
 /** The internal listener: agent servers with a certificate of ours, and nobody else. */
@@ -191,6 +203,7 @@ export async function serveInternal(
   registerCheckpointRoutes(app, deps);
   registerAttemptUploadRoutes(app, deps);
   registerGatewayRoutes(app, deps);
+  registerAttachmentRoutes(app, deps);
   return open(app, address, 'LEMNISCATE_INTERNAL_PORT');
 }
 

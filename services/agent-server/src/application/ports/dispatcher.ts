@@ -54,6 +54,12 @@ export interface Dispatcher {
   takeCheckpoint(held: Held, checkpoint: TakeCheckpoint, signal: AbortSignal): Promise<TakeCheckpointAnswer>;
   /** The session could not go on here from its checkpoint: it is tried elsewhere. */
   giveBack(held: Held, why: GiveBack, signal: AbortSignal): Promise<void>;
+  /** Addresses of contents that the session's attachments name, by digest. */
+  objectAddresses(
+    held: Held,
+    digests: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, string>>>;
   /** `POST /model/anthropic/v1/messages`; a status outside 2xx is an answer too, not an error. */
   askModel(relayToken: string, body: string, signal: AbortSignal): Promise<ModelAnswer>;
   /** One exchange of a program that speaks a model's API by itself, at any endpoint of the gateway. */

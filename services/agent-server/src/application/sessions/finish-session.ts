@@ -2,6 +2,8 @@ import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
 import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { SessionEnd } from '@lemniscate/shared/session/end.ts';
+import type { CollectedFolders } from '@lemniscate/shared/protocol/session-result.ts';
+import { collectFolders } from './collect-folders.ts';
 import type { SpooledPatch } from '../ports/patch-spool.ts';
 import type { Ending } from './ending.ts';
 import { cut } from '../text-stream.ts';
@@ -12,6 +14,8 @@ import type { StartedSession } from './start-session.ts';
 export interface FinishedWork {
   readonly ending: Ending;
   readonly diff: { readonly summary: DiffSummary; readonly patch: SpooledPatch } | null;
+  /** What the agent kept outside the repository. */
+  readonly collected: CollectedFolders | null;
 }
 
 const diffWanted: ReadonlySet<SessionEnd['diff']> = new Set(['yes', 'readable']);
@@ -28,14 +32,17 @@ export async function finishSession(
 ): Promise<FinishedWork> {
   const { journal, deps, held, timings } = context;
   journal.emit({ type: 'phase', phase: 'finishing' });
+  let collected: CollectedFolders | null = null;
   try {
+    collected = await collectFolders(context, started.sandbox, ending);
     await timings.measure('kill', () => started.sandbox.destroy({ keepWorkspace: true }));
-    if (!diffWanted.has(sessionEnds[ending.reason].diff)) return { ending, diff: null };
-    return await timings.measure('diff', () => makeDiff(context, started, ending));
+    if (!diffWanted.has(sessionEnds[ending.reason].diff)) return { ending, diff: null, collected };
+    const made = await timings.measure('diff', () => makeDiff(context, started, ending));
+    return { ...made, collected };
   } catch (error) {
     context.interruption.everything.throwIfAborted();
     deps.log.error({ ...held, error: String(error) }, 'the diff could not be made');
-    return { ending: withoutDiff(ending, error), diff: null };
+    return { ending: withoutDiff(ending, error), diff: null, collected };
   }
 }
 
@@ -43,7 +50,7 @@ async function makeDiff(
   { journal, deps, held, interruption }: SessionContext,
   { workingCopy }: StartedSession,
   ending: Ending,
-): Promise<FinishedWork> {
+): Promise<Omit<FinishedWork, 'collected'>> {
   const diff = await workingCopy.diff(interruption.everything);
   for (const text of diff.notices) journal.emit({ type: 'notice', text: cut(text, 4096) });
   const patch = await deps.spool.take(held, diff.patchFile);

@@ -55,7 +55,7 @@ async function carryOut(context: SessionContext): Promise<FinishedWork | null> {
   if (started === null) {
     // Days of work may lie in a checkpoint: what ends a session at its beginning only moves a resumed one on.
     const toGiveBack = context.order.resume !== undefined && context.interruption.stopped() === null;
-    if (!toGiveBack) return { ending, diff: null };
+    if (!toGiveBack) return { ending, diff: null, collected: null };
     await giveBack(context, ending);
     return null;
   }

@@ -4,6 +4,7 @@ import type { SessionResult } from '@lemniscate/shared/protocol/session-result.t
 import { createBackoff, sleep } from '../backoff.ts';
 import { cut } from '../text-stream.ts';
 import { uploadFile } from '../upload-file.ts';
+import { pushCollected } from './push-collected.ts';
 import type { Ending } from './ending.ts';
 import type { FinishedWork } from './finish-session.ts';
 import type { SessionContext } from './session-context.ts';
@@ -27,6 +28,9 @@ export async function sendResult(
   const signal = AbortSignal.any([interruption.everything, late]);
   try {
     await context.journal.drained(signal);
+    const { collected } = work;
+    if (collected !== null)
+      await persistently(context, signal, () => pushCollected(context, collected, signal));
     const patch = await persistently(context, signal, () => handOver(context, work, signal));
     await persistently(context, signal, async () => {
       await deps.dispatcher.sendResult(held, resultOf(context, work, patch), signal);
@@ -39,7 +43,7 @@ export async function sendResult(
 
 function resultOf(
   { timings }: SessionContext,
-  { ending, diff }: FinishedWork,
+  { ending, diff, collected }: FinishedWork,
   patch: SessionResult['patch'],
 ): SessionResult {
   return {
@@ -47,6 +51,7 @@ function resultOf(
     message: cut(ending.message, messageLength).toWellFormed(),
     diff: diff?.summary ?? null,
     patch,
+    ...(collected === null ? {} : { collected }),
     timingsMs: timings.all(),
   };
 }
@@ -130,7 +135,11 @@ async function sayUnsaved(
   const why = isCodedError(error) ? error.message : 'the agent server met a fault of its own';
   const place = kept === null ? '' : ` The patch is kept on its agent server in ${kept}.`;
   const message = `The result could not be stored: ${cut(why, 2000)}${place}\n${ending.message}`;
-  const unsaved: FinishedWork = { ending: { reason: 'result_unsaved', message }, diff: null };
+  const unsaved: FinishedWork = {
+    ending: { reason: 'result_unsaved', message },
+    diff: null,
+    collected: null,
+  };
   const signal = AbortSignal.any([interruption.everything, AbortSignal.timeout(unsavedMs)]);
   try {
     await persistently(context, signal, async () => {

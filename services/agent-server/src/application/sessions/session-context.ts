@@ -9,6 +9,7 @@ import type { JournalStore } from '../ports/journal-store.ts';
 import type { Log } from '../ports/log.ts';
 import type { Snapshots } from '../ports/snapshots.ts';
 import type { ServeEgress } from '../ports/egress.ts';
+import type { ObjectCache } from '../ports/object-cache.ts';
 import type { PatchSpool, UploadObject } from '../ports/patch-spool.ts';
 import type { WorkingCopies } from '../ports/working-copies.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -27,6 +28,7 @@ export interface SessionDeps {
   readonly spool: PatchSpool;
   readonly snapshots: Snapshots;
   readonly uploadObject: UploadObject;
+  readonly objectCache: ObjectCache;
   readonly runtimes: Readonly<Record<string, Runtime>>;
   readonly serveEgress: ServeEgress;
   readonly clock: Clock;

@@ -5,6 +5,7 @@ import { claimSandbox } from './claim-sandbox.ts';
 import type { JsonValue } from '@lemniscate/shared/json.ts';
 import { restoreCheckpoint } from '../checkpoints/restore-checkpoint.ts';
 import { openEgress, withEnvironment } from './open-egress.ts';
+import { layAttachments } from './lay-attachments.ts';
 import { layWorkingCopy } from './lay-working-copy.ts';
 import { cut } from '../text-stream.ts';
 import type { SessionContext } from './session-context.ts';
@@ -49,8 +50,10 @@ async function fill(
   signal: AbortSignal,
 ): Promise<Pick<StartedSession, 'workingCopy' | 'resumed'>> {
   const { resume } = context.order;
-  const [workingCopy, resumed] = await Promise.all([
+  const [workingCopy, , resumed] = await Promise.all([
     layWorkingCopy(context, sandbox, signal),
+    // A checkpoint has the home folder with what was laid there.
+    resume === undefined ? layAttachments(context, sandbox, signal) : null,
     resume === undefined ? null : restoreCheckpoint(context, resume, sandbox, signal),
   ]);
   return { workingCopy, resumed };

@@ -19,9 +19,6 @@ export interface UsageCost {
   readonly wasCut: boolean;
 }
 
-/** The one agent that sessions have so far. */
-export const defaultAgent = 'default';
-
 /** Appends what an exchange cost, in the transaction that settles it. */
 export async function appendUsageCost(tx: Transaction, session: SessionRow, cost: UsageCost): Promise<void> {
   const { tokens, costs } = cost;
@@ -37,7 +34,7 @@ export async function appendUsageCost(tx: Transaction, session: SessionRow, cost
       session.id,
       new Date(cost.at).toISOString().slice(0, 10),
       session.project_id,
-      defaultAgent,
+      session.agent,
       session.opened_by,
       session.runtime,
       cost.provider,

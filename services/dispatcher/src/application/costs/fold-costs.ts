@@ -77,7 +77,7 @@ export async function appendComputeCosts(database: Database): Promise<number> {
          extract(epoch FROM a.ended_at - a.created_at) AS seconds)
      INSERT INTO cost_entries (kind, session_id, day, project_id, agent, subject, runtime, provider, model, cost_centre,
        slot_seconds, compute_usd)
-     SELECT 'compute', m.session_id, m.day, s.project_id, 'default', s.opened_by, s.runtime, 'fleet',
+     SELECT 'compute', m.session_id, m.day, s.project_id, s.agent, s.opened_by, s.runtime, 'fleet',
        'slot ' || coalesce(v.pool, 'unknown'), coalesce(c.cost_centre, ''), m.seconds,
        coalesce(m.seconds * (SELECT usd_per_slot_hour FROM pool_prices p
          WHERE p.pool = v.pool AND p.from_day <= m.day ORDER BY p.from_day DESC LIMIT 1) / 3600, 0)

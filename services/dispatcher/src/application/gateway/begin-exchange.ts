@@ -9,7 +9,6 @@ import type { ExhaustedBudget } from '../budgets/session-budget.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { defaultAgent } from '../costs/append-cost.ts';
 import { drawSlices } from '../costs/budgets.ts';
 import { exhaustedBudget, mustWaitForOthers } from './exchange-budget.ts';
 import { readTotals } from './usage-totals.ts';
@@ -130,7 +129,7 @@ async function exhaustedOrganisation(
   const message = await drawSlices(tx, {
     sessionId: session.id,
     project: session.project_id,
-    agent: defaultAgent,
+    agent: session.agent,
     reserved,
   });
   return message === null ? null : { reason: 'budget_cost', message, extendable: false };

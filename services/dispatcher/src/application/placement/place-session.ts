@@ -11,6 +11,7 @@ import { pinnedPool } from '../servers/configured-server.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import type { Signals } from '../signals.ts';
+import { pinMemory } from '../agents/memory.ts';
 import { mintAttempt } from './mint-attempt.ts';
 import type { MintDeps } from './mint-attempt.ts';
 import { queueAgain } from './queue-again.ts';
@@ -90,7 +91,9 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
     const { session, attempt, relayToken } = minted;
     const repository = await orderRepository(session.project_id, session.repository, deps.bundleAddress);
     const resume = await resumeOf(deps, session.id, session.project_id);
-    const order = sessionOrder(session, attempt, relayToken, repository, resume, deps.times);
+    const memory = await pinMemory(deps.database, session);
+    const files = memory?.files ?? null;
+    const order = sessionOrder(session, attempt, relayToken, repository, resume, deps.times, files);
     const answer = await deps.servers.place(serverId, order);
     if (answer.kind !== 'taken') return await takeBack(deps, job, session, attempt, serverId, answer);
     occupied = await isLive(deps, job.sessionId, attempt);

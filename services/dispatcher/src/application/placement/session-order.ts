@@ -1,3 +1,4 @@
+import type { FolderFile } from '@lemniscate/shared/agents/folder.ts';
 import { toolNames } from '@lemniscate/shared/tools/catalogue.ts';
 import { mayDelegate } from '@lemniscate/shared/policy/delegation.ts';
 import { toolVerdict } from '@lemniscate/shared/policy/policy.ts';
@@ -46,11 +47,15 @@ export function sessionOrder(
   repository: OrderedRepository,
   resume: ResumeOrder | null,
   times: OrderTimes,
+  /** What the agent remembers; null: it has no memory. */
+  memory: readonly FolderFile[] | null,
 ): SessionOrder {
   const { policy } = session;
+  const { tools: wanted } = session.agent_definition;
   const tools = toolNames.filter(
     (tool) =>
       toolVerdict(policy, tool) !== 'disabled' &&
+      (wanted === undefined || wanted.includes(tool)) &&
       (tool !== 'delegate' || mayDelegate(policy, session.ancestors.length)),
   );
   return {
@@ -63,8 +68,19 @@ export function sessionOrder(
     interactive: session.interactive,
     instruction: session.instruction,
     followUps: session.follow_ups,
-    systemPrompt: systemPrompt({ interactive: session.interactive, canRun: tools.includes('run_command') }),
+    systemPrompt: systemPrompt({
+      interactive: session.interactive,
+      canRun: tools.includes('run_command'),
+      role: session.agent_definition.systemPrompt ?? '',
+      skills: session.skills,
+      remembers: memory !== null,
+    }),
     repository,
+    attachments: [
+      ...session.skills.map(({ name, files }) => ({ folder: `skills/${name}`, files: [...files] })),
+      ...(memory === null ? [] : [{ folder: 'memory', files: [...memory] }]),
+    ],
+    collect: [...(memory === null ? [] : (['memory'] as const)), 'files'],
     tools,
     cliTools: policy.cli?.tools ?? 'own',
     continueAfterToolRejection: policy.continueAfterToolRejection,

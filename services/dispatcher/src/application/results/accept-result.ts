@@ -11,6 +11,8 @@ import { harmless } from '../events/harmless.ts';
 import { lockLiveAttempt, staleAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { EventLog } from '../ports/event-log.ts';
+import { pushMemory } from '../agents/memory.ts';
+import { keepFiles } from '../agents/session-files.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { EndSessionDeps } from '../sessions/end-session.ts';
@@ -121,11 +123,12 @@ async function writeResult(
     digest,
   ]);
   const reason = reasonOf(session, result);
+  const notices = await keepCollected(deps, tx, session, reason, result);
   if (diff !== null) await writeDiff(deps, tx, claim, { offered: sessionEnds[reason].diff !== 'no', diff });
   await endSession(deps, tx, {
     sessionId: claim.sessionId,
     reason,
-    message: result.message,
+    message: [result.message, ...notices].join('\n').trim(),
     subject: serviceUri('agent-server', claim.serverId),
     timingsMs: result.timingsMs,
   });
@@ -144,4 +147,21 @@ async function lockOrRepeat(
     if (await isRepeat(tx, claim, digest)) return null;
     throw error;
   }
+}
+
+/** What the agent kept outside the repository, as the table of ends has it. */
+async function keepCollected(
+  deps: ResultDeps,
+  tx: Transaction,
+  session: LiveAttempt,
+  reason: EndReason,
+  { collected }: SessionResult,
+): Promise<string[]> {
+  const end = sessionEnds[reason];
+  const files = end.diff === 'no' ? [] : (collected?.files ?? []);
+  const remembered =
+    end.pushMemory && collected?.memory !== undefined
+      ? await pushMemory(deps, tx, session, collected.memory, session.now)
+      : [];
+  return [...(await keepFiles(tx, session, files)), ...remembered];
 }

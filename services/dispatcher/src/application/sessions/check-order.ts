@@ -1,3 +1,4 @@
+import type { AgentDefinition } from '@lemniscate/shared/api/agent.ts';
 import type { createSessionSchema } from '@lemniscate/shared/api/session.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { ErrorCode } from '@lemniscate/shared/errors/catalogue.ts';
@@ -26,20 +27,22 @@ export interface CheckedOrder {
   readonly runtime: RuntimeName;
 }
 
-/** The one agent that comes with the house; projects define their own later. */
-export const builtInAgents = ['default'] as const;
-
 /** Surfaces that have no workstation behind them. */
 const serverOnlySurfaces: readonly string[] = ['api', 'trigger'];
 
 /**
  * Resolves and checks the names in a request against the fleet and the project's policy.
- * @throws CodedError `agent_unknown`, `model_unknown`, `runtime_unknown`, `execution_refused`, each listing what exists
+ * @throws CodedError `model_unknown`, `runtime_unknown`, `execution_refused`, each listing what exists
  */
-export function checkOrder(request: SessionRequest, policy: Policy, offer: ModelOffer): CheckedOrder {
-  if (request.agent !== undefined) named('agent_unknown', 'agent', request.agent, builtInAgents);
-  const runtime = named('runtime_unknown', 'runtime', request.runtime, allowed(runtimes, policy.runtimes));
-  const model = checkModel(request.model, policy.models, offer, runtime);
+export function checkOrder(
+  request: SessionRequest,
+  policy: Policy,
+  offer: ModelOffer,
+  agent: Pick<AgentDefinition, 'model' | 'runtime'> = {},
+): CheckedOrder {
+  const wanted = request.runtime ?? agent.runtime ?? 'native';
+  const runtime = named('runtime_unknown', 'runtime', wanted, allowed(runtimes, policy.runtimes));
+  const model = checkModel(request.model ?? agent.model, policy.models, offer, runtime);
   checkExecution(request, policy);
   return { model, runtime };
 }

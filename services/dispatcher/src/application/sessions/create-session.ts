@@ -5,7 +5,12 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import { placementClass } from '@lemniscate/shared/queue/placement-class.ts';
 import { queueDelaySeconds, usualPriority } from '@lemniscate/shared/queue/priority.ts';
+import { hasRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
+import { defaultAgent, loadAgent } from '../agents/agents.ts';
+import type { FrozenAgent } from '../agents/agents.ts';
+import { loadSkills } from '../agents/skills.ts';
+import type { FrozenSkill } from '../agents/skills.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -48,7 +53,9 @@ export async function createSession(
     if (earlier !== null) return earlier;
   }
   const frozen = await loadProjectPolicy(deps.database, request.project);
-  const order = checkOrder(request, frozen.policy, deps.models);
+  const agent = await loadAgent(deps.database, request.project, request.agent ?? defaultAgent);
+  const skills = await loadSkills(deps.database, request.project, agent.definition.skills);
+  const order = { ...checkOrder(request, frozen.policy, deps.models, agent.definition), agent, skills };
   const id = deps.newId('session');
   const created = await deps.database
     .transaction(async (tx) => {
@@ -81,6 +88,12 @@ export async function createSession(
   const winner = claim === null ? null : await findEarlier(deps.database, person, claim);
   if (winner === null) throw new Error('the winner of an idempotency key is gone');
   return winner;
+}
+
+/** What a request was resolved to, frozen into the session. */
+interface ResolvedOrder extends CheckedOrder {
+  readonly agent: FrozenAgent;
+  readonly skills: readonly FrozenSkill[];
 }
 
 interface Claim {
@@ -127,7 +140,7 @@ async function insertSession(
   tx: Transaction,
   id: string,
   request: SessionRequest,
-  order: CheckedOrder,
+  order: ResolvedOrder,
   frozen: ProjectTerms,
   person: Person,
 ): Promise<void> {
@@ -135,8 +148,9 @@ async function insertSession(
   await tx.query(
     `INSERT INTO sessions (id, project_id, state, phase, instruction, repository, runtime, model, surface, interactive,
        execution, opened_by, policy, policy_digest, pinned_server, bounds, follow_ups, placement_class, priority,
-       queue_delay_seconds)
-     VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+       queue_delay_seconds, agent, agent_version, agent_definition, skills, memory_writes)
+     VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+       $20, $21, $22, $23)`,
     [
       id,
       request.project,
@@ -156,6 +170,12 @@ async function insertSession(
       request.server === undefined ? classOf(request, order, frozen) : pinnedPool,
       priority,
       queueDelaySeconds(priority),
+      order.agent.id,
+      order.agent.version,
+      JSON.stringify(order.agent.definition),
+      JSON.stringify(order.skills),
+      // What somebody learnt who only looks in must not steer those who belong here.
+      hasRole(person, request.project, 'member', 'project_admin'),
     ],
   );
 }
@@ -175,7 +195,7 @@ async function openRecord(
   tx: Transaction,
   id: string,
   request: SessionRequest,
-  order: CheckedOrder,
+  order: ResolvedOrder,
   frozen: ProjectTerms,
   person: Person,
 ): Promise<void> {
@@ -192,7 +212,9 @@ async function openRecord(
           policyDigest: frozen.digest,
           instructionCommitment: deps.audit.commit('instruction', request.instruction),
           repositoryKind: request.repository.kind,
-          agent: request.agent ?? 'default',
+          agent: order.agent.id,
+          agentVersion: order.agent.version,
+          skills: order.skills.map(({ name, version }) => `${name}@${version}`),
           runtime: order.runtime,
           model: order.model,
           surface: request.surface,

@@ -4,6 +4,8 @@ import type { RuntimeName, Surface } from '@lemniscate/shared/protocol/session-o
 import type { PauseReason } from '@lemniscate/shared/session/end.ts';
 import type { SessionPhase, SessionState } from '@lemniscate/shared/session/state.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { AgentDefinition } from '@lemniscate/shared/api/agent.ts';
+import type { FrozenSkill } from '../agents/skills.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
 /** A session as its row has it, without the counters that only their own statements touch. */
@@ -23,6 +25,12 @@ export interface SessionRow extends Record<string, unknown> {
   readonly instruction: string;
   readonly repository: RepositorySource;
   readonly runtime: RuntimeName;
+  readonly agent: string;
+  readonly agent_version: number;
+  readonly agent_definition: Partial<AgentDefinition>;
+  readonly skills: readonly FrozenSkill[];
+  readonly memory_version: number | null;
+  readonly memory_writes: boolean;
   readonly model: string;
   readonly surface: Surface;
   readonly interactive: boolean;
@@ -42,7 +50,8 @@ export interface SessionRow extends Record<string, unknown> {
 
 const columns = `id, version, project_id, state, phase, reason, message, attempt, generation, losses, server_id,
   pinned_server, instruction, repository, runtime, model, surface, interactive, follow_ups, execution, opened_by, policy,
-  policy_digest, stop_reason, pause_requested, pause_requested_by, parent_id, ancestors`;
+  policy_digest, stop_reason, pause_requested, pause_requested_by, parent_id, ancestors, agent, agent_version,
+  agent_definition, skills, memory_version, memory_writes`;
 
 /**
  * Reads a session and locks its row until the transaction ends. Lock order everywhere: session row, then audit chain.

@@ -74,6 +74,7 @@ function toView(row: ViewRow): SessionView {
     id: row.id,
     version: row.version,
     project: row.project_id,
+    agent: { id: row.agent, version: row.agent_version },
     state: row.state,
     phase: row.phase,
     reason: row.reason as SessionView['reason'],

@@ -2,6 +2,7 @@ import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { isPause } from '../../checkpoints/pause-wish.ts';
 import { asEndReason } from '../../tool-calls/run-tool-call.ts';
+import { readRepositoryAdvice } from '../repository-advice.ts';
 import { hasLastWords } from '../last-words.ts';
 import { paused } from '../runtime.ts';
 import { isInterrupt } from '../turn-interrupt.ts';
@@ -23,7 +24,9 @@ export const nativeRuntime: Runtime = {
   run: async (context) => {
     const { order, sink, checkpoints } = context;
     const talk =
-      checkpoints.resumed === null ? beginTalk(order.instruction) : restoreTalk(checkpoints.resumed, sink);
+      checkpoints.resumed === null
+        ? beginTalk(order.instruction, await readRepositoryAdvice(context))
+        : restoreTalk(checkpoints.resumed, sink);
     const end = await converse(context, talk).catch((error: unknown) => {
       cancelUnderWay(talk);
       const reason = context.stopped() ?? budgetOf(error);

@@ -40,9 +40,10 @@ export interface Talk {
   answered: RuntimeEnd | null;
 }
 
-export function beginTalk(instruction: string): Talk {
+/** @param advice what the repository says to agents; null: nothing */
+export function beginTalk(instruction: string, advice: string | null = null): Talk {
   return {
-    transcript: [userText(instruction)],
+    transcript: [...(advice === null ? [] : [userText(advice)]), userText(instruction)],
     callIds: createCallIds(),
     turn: 0,
     messages: 0,

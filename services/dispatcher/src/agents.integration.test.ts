@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import type { AgentView, SkillView } from '@lemniscate/shared/api/agent.ts';
+import type { MemoryView } from '@lemniscate/shared/api/memory.ts';
+import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import type { Problem } from '@lemniscate/shared/errors/problem.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import type { UploadAnswer } from '@lemniscate/shared/protocol/session-result.ts';
+import type { SimulatedAgentServer } from './testing/simulated-agent-server.ts';
+import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
+import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
+import { within } from './testing/within.ts';
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+const fileOf = (path: string, text: string) => ({
+  path,
+  sha256: digestOf(text),
+  bytes: Buffer.byteLength(text),
+});
+
+describe('agents, their skills, memory and files', () => {
+  let fleet: TestFleet;
+  let dispatcher: TestDispatcher;
+  let server: SimulatedAgentServer;
+  before(async () => {
+    fleet = await createTestFleet({ servers: [{ name: 'alpha', capacity: 20 }] });
+    dispatcher = await fleet.startDispatcher();
+    const [first] = fleet.servers;
+    assert.ok(first);
+    server = first;
+  });
+  after(() => fleet.remove());
+
+  /** Both ways of uploading: a person's, and a live attempt's. */
+  const upload = async (text: string, order?: SessionOrder): Promise<void> => {
+    const base = order === undefined ? '' : `/internal/sessions/${order.sessionId}/attempts/${order.attempt}`;
+    const post = async <Body>(path: string, body: object) =>
+      order === undefined
+        ? dispatcher.call<Body>('POST', `/v1${path}`, body)
+        : ((await server.post(`${base}${path}`, body)) as { status: number; body: Body });
+    const announced = await post<UploadAnswer>('/uploads', {
+      sha256: digestOf(text),
+      bytes: Buffer.byteLength(text),
+    });
+    assert.equal(announced.status, 200, JSON.stringify(announced.body));
+    const { put, uploadId } = announced.body;
+    if (put === null) return;
+    const sent = await fetch(put.url, { method: 'PUT', headers: put.headers, body: text });
+    assert.equal(sent.status, 200);
+    assert.equal((await post(`/uploads/${uploadId}/complete`, {})).status, 200);
+  };
+  const open = async (agent: string, extra: object = {}) => {
+    const opened = await dispatcher.call<SessionView & Problem>('POST', '/v1/sessions', {
+      ...ordinaryRequest,
+      agent,
+      ...extra,
+    });
+    return opened;
+  };
+  const orderOf = async (id: string): Promise<SessionOrder> => {
+    const find = () => server.orders.find(({ order }) => order.sessionId === id)?.order;
+    await within(10_000, `session ${id} is ordered`, () => find() !== undefined);
+    const order = find();
+    assert.ok(order);
+    return order;
+  };
+  const end = async (order: SessionOrder, collected: object, reason = 'finished') => {
+    const base = `/internal/sessions/${order.sessionId}/attempts/${order.attempt}`;
+    await server.post(`${base}/events`, {
+      firstSeq: 1,
+      events: [
+        {
+          at: new Date().toISOString(),
+          event: { type: 'running', driver: 'simulated', warm: true, timingsMs: {} },
+        },
+      ],
+    });
+    return server.post(`${base}/result`, {
+      reason,
+      message: 'Done.',
+      diff: null,
+      patch: null,
+      collected,
+      timingsMs: {},
+    });
+  };
+  const define = (id: string, definition: object, project = '*') =>
+    dispatcher.call<AgentView & Problem>('POST', '/v1/agents', { id, project, definition });
+  const memory = async (agent: string) =>
+    (await dispatcher.call<MemoryView>('GET', `/v1/projects/local/agents/${agent}/memory`)).body;
+
+  const skill = '---\nname: release-notes\ndescription: Writes release notes.\n---\nSee [more](more.md).';
+
+  test('a skill is pushed as files and checked; the same again is no new version', async () => {
+    const push = (files: object[], name = 'release-notes') =>
+      dispatcher.call<SkillView & Problem>('PUT', `/v1/projects/local/skills/${name}`, { files });
+    const files = [fileOf('SKILL.md', skill), fileOf('more.md', 'more')];
+    assert.equal((await push(files)).status, 404);
+    await upload(skill);
+    await upload('more');
+    const first = await push(files);
+    assert.deepEqual(
+      [first.status, first.body.version, first.body.description],
+      [200, 1, 'Writes release notes.'],
+    );
+    assert.equal((await push(files.toReversed())).body.version, 1);
+    assert.match((await push([fileOf('SKILL.md', skill)])).body.detail, /links to files.*more\.md/);
+    assert.match((await push([fileOf('more.md', 'more')])).body.detail, /no SKILL\.md/);
+    assert.match((await push(files, 'other')).body.detail, /its name is "release-notes"/);
+    assert.equal((await push([...files, { ...fileOf('../x', 'more') }])).status, 400);
+    const pulled = await dispatcher.call<{ addresses: Record<string, string> }>(
+      'GET',
+      '/v1/projects/local/skills/release-notes',
+    );
+    const address = pulled.body.addresses[digestOf('more')];
+    assert.equal(await (await fetch(address ?? '')).text(), 'more');
+  });
+
+  test('an agent has versions, each change names the one it saw; a session freezes agent and skills', async () => {
+    const made = await define('writer', {
+      systemPrompt: 'You write release notes.',
+      tools: ['read_file', 'write_file'],
+      skills: [{ name: 'release-notes' }],
+      memory: 'auto',
+    });
+    assert.deepEqual([made.status, made.body.version], [201, 1], JSON.stringify(made.body));
+    assert.equal((await define('writer', {})).status, 409);
+    const opened = await open('writer');
+    assert.deepEqual(opened.body.agent, { id: 'writer', version: 1 });
+    const change = (definition: object, seen: string) =>
+      dispatcher.call<AgentView & Problem>('PUT', '/v1/agents/writer', definition, { 'if-match': seen });
+    assert.equal(
+      (await change({ ...made.body.definition, systemPrompt: 'Shorter.' }, '"1"')).body.version,
+      2,
+    );
+    assert.equal((await change(made.body.definition, '"1"')).body.code, 'version_conflict');
+    assert.equal((await dispatcher.call('PUT', '/v1/agents/writer', made.body.definition)).status, 428);
+
+    const order = await orderOf(opened.body.id);
+    assert.match(order.systemPrompt, /You write release notes\./);
+    assert.match(
+      order.systemPrompt,
+      /release-notes \(\/home\/agent\/skills\/release-notes\/SKILL\.md\): Writes/,
+    );
+    assert.deepEqual(order.tools, ['read_file', 'write_file']);
+    assert.deepEqual(
+      order.attachments?.map(({ folder, files }) => [folder, files.length]),
+      [
+        ['skills/release-notes', 2],
+        ['memory', 0],
+      ],
+    );
+    const base = `/internal/sessions/${order.sessionId}/attempts/${order.attempt}`;
+    const given = (await server.post(`${base}/objects`, {
+      digests: [digestOf(skill), digestOf('something else of the project')],
+    })) as { body: { addresses: Record<string, string> } };
+    assert.deepEqual(Object.keys(given.body.addresses), [digestOf(skill)]);
+    assert.equal((await end(order, { memory: [], files: [] })).status, 200);
+    const cost = await fleet.sql<{ agent: string }>('SELECT agent FROM sessions WHERE id = $1', [
+      order.sessionId,
+    ]);
+    assert.equal(cost[0]?.agent, 'writer');
+  });
+
+  test('unknown, foreign and disabled agents open nothing; a missing skill is named', async () => {
+    await dispatcher.call('POST', '/v1/projects', { id: 'elsewhere' });
+    await define('foreign', {}, 'elsewhere');
+    await define('off', { disabled: true });
+    await define('needy', { skills: [{ name: 'nowhere' }] });
+    for (const agent of ['nobody', 'foreign', 'off'])
+      assert.equal((await open(agent)).body.code, 'agent_unknown', agent);
+    assert.match((await open('needy')).body.detail, /"nowhere"/);
+    assert.equal(
+      (await define('secret', { credentials: [{ name: 'TOKEN', reference: 'hunter2' }] })).status,
+      400,
+    );
+  });
+
+  test('memory: what a session leaves is there for the next; two at once are merged, and nothing is lost', async () => {
+    await define('keeper', { memory: 'auto' });
+    const first = await orderOf((await open('keeper')).body.id);
+    await upload('one', first);
+    await end(first, { memory: [fileOf('notes.md', 'one')] });
+    const kept = await memory('keeper');
+    assert.deepEqual(
+      [kept.version, kept.files.map(({ path, session }) => [path, session])],
+      [1, [['notes.md', first.sessionId]]],
+    );
+
+    const [left, right] = [
+      await orderOf((await open('keeper')).body.id),
+      await orderOf((await open('keeper')).body.id),
+    ];
+    assert.deepEqual(left.attachments?.at(-1)?.files, [fileOf('notes.md', 'one')]);
+    await upload('left', left);
+    await upload('right', right);
+    await Promise.all([
+      end(left, { memory: [fileOf('notes.md', 'left'), fileOf('left.md', 'left')] }),
+      end(right, { memory: [fileOf('notes.md', 'right')] }),
+    ]);
+    const merged = await memory('keeper');
+    assert.equal(merged.version, 3);
+    const contents = new Set(merged.files.map(({ sha256 }) => sha256));
+    assert.ok(contents.has(digestOf('left')) && contents.has(digestOf('right')));
+    const told = await Promise.all([fleet.session(left.sessionId), fleet.session(right.sessionId)]);
+    assert.ok(told.some(({ message }) => message?.includes('both are kept') === true));
+
+    // Bytes that were never sent, a stop, and bounds leave the former version whole.
+    const third = await orderOf((await open('keeper')).body.id);
+    assert.equal((await end(third, { memory: [fileOf('x', 'never sent')] })).status, 404);
+    const stopped = await dispatcher.call('POST', `/v1/sessions/${third.sessionId}/stop`, {});
+    assert.equal(stopped.status, 200);
+    const fourth = await orderOf((await open('keeper')).body.id);
+    await end(fourth, { memory: [] }, 'model_failed');
+    assert.equal((await memory('keeper')).version, 3);
+
+    const restored = await dispatcher.call<MemoryView & Problem>(
+      'POST',
+      '/v1/projects/local/agents/keeper/memory/restore',
+      { version: 1 },
+      { 'if-match': '"3"' },
+    );
+    assert.deepEqual([restored.body.version, restored.body.files.length], [4, 1]);
+    const old = await dispatcher.call<MemoryView>('GET', '/v1/projects/local/agents/keeper/memory?version=3');
+    assert.equal(old.body.files.length, merged.files.length);
+    const { body } = await dispatcher.call<{ address: string }>(
+      'GET',
+      '/v1/projects/local/agents/keeper/memory/content?path=notes.md',
+    );
+    assert.equal(await (await fetch(body.address)).text(), 'one');
+    const entries = await fleet.sql(`SELECT 1 FROM audit_entries WHERE type = 'memory.changed'`);
+    assert.equal(entries.length, 4);
+  });
+
+  test('memory with review waits for a person', async () => {
+    await define('careful', { memory: 'review' });
+    const order = await orderOf((await open('careful')).body.id);
+    await upload('fact', order);
+    await end(order, { memory: [fileOf('fact.md', 'fact')] });
+    assert.equal((await memory('careful')).version, 0);
+    const path = '/v1/projects/local/agents/careful/memory/proposals';
+    const waiting = await dispatcher.call<{ proposals: { session: string }[] }>('GET', path);
+    assert.deepEqual(
+      waiting.body.proposals.map(({ session }) => session),
+      [order.sessionId],
+    );
+    const decide = () =>
+      dispatcher.call<{ version: number }>('POST', `${path}/${order.sessionId}`, { decision: 'accept' });
+    assert.equal((await decide()).body.version, 1);
+    assert.equal((await decide()).status, 404);
+  });
+
+  test('somebody who is no member writes no memory', async () => {
+    await define('guarded', { memory: 'auto' });
+    const order = await orderOf((await open('guarded')).body.id);
+    await fleet.sql('UPDATE sessions SET memory_writes = false WHERE id = $1', [order.sessionId]);
+    await upload('poison', order);
+    await end(order, { memory: [fileOf('p.md', 'poison')] });
+    assert.equal((await memory('guarded')).version, 0);
+    assert.match(
+      (await fleet.session(order.sessionId)).message ?? '',
+      /only sessions of the project’s members/,
+    );
+  });
+
+  test('files are listed and downloaded with their type, and never as something that runs', async () => {
+    const order = await orderOf((await open('default')).body.id);
+    await upload('# Report', order);
+    await upload('<script>alert(1)</script>', order);
+    await end(order, {
+      files: [
+        fileOf('report.md', '# Report'),
+        fileOf('x/page.html', '<script>alert(1)</script>'),
+        fileOf('empty.txt', ''),
+      ],
+    });
+    const listed = await dispatcher.call<{ files: { path: string; type: string }[] }>(
+      'GET',
+      `/v1/sessions/${order.sessionId}/files`,
+    );
+    assert.deepEqual(
+      listed.body.files.map(({ path, type }) => [path, type]),
+      [
+        ['empty.txt', 'text/plain; charset=utf-8'],
+        ['report.md', 'text/markdown; charset=utf-8'],
+        ['x/page.html', 'application/octet-stream'],
+      ],
+    );
+    const get = (path: string) =>
+      fetch(
+        `http://127.0.0.1:${dispatcher.publicPort}/v1/sessions/${order.sessionId}/files/content?path=${encodeURIComponent(path)}`,
+        { headers: { authorization: `Bearer ${fleet.token}` } },
+      );
+    const report = await get('report.md');
+    assert.equal(report.headers.get('content-type'), 'text/markdown; charset=utf-8');
+    assert.equal(await report.text(), '# Report');
+    const page = await get('x/page.html');
+    assert.equal(page.headers.get('x-content-type-options'), 'nosniff');
+    assert.match(page.headers.get('content-disposition') ?? '', /^attachment;/);
+    assert.equal(await (await get('empty.txt')).text(), '');
+    assert.equal((await get('none.md')).status, 404);
+  });
+});

@@ -1,0 +1,335 @@
+import { faultOfFolder, memoryBounds } from '@lemniscate/shared/agents/folder.ts';
+import type { FolderFile } from '@lemniscate/shared/agents/folder.ts';
+import { mergeMemory } from '@lemniscate/shared/agents/merge-memory.ts';
+import type { MemoryFile } from '@lemniscate/shared/agents/merge-memory.ts';
+import type { MemoryProposal, MemoryView } from '@lemniscate/shared/api/memory.ts';
+import { reviewChain } from '@lemniscate/shared/audit/entry.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Person } from '../identity.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
+import { objectKey } from '../ports/object-store.ts';
+import type { ObjectStore } from '../ports/object-store.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import type { SessionRow } from '../sessions/session-row.ts';
+import { requireStored } from '../uploads/require-stored.ts';
+
+export interface MemoryDeps {
+  readonly database: Database;
+  readonly audit: AuditLog;
+  readonly objects: ObjectStore;
+}
+
+/** Whose memory: an agent's, in a project. */
+export interface MemoryOwner {
+  readonly agent: string;
+  readonly project: string;
+}
+
+interface MemoryRow extends Record<string, unknown> {
+  readonly version: number;
+  readonly files: MemoryFile[];
+  readonly session_id: string | null;
+  readonly changed_by: string;
+  readonly changed_at: string;
+}
+
+const columns = 'version, files, session_id, changed_by, changed_at';
+
+async function readVersion(
+  tx: Transaction,
+  owner: MemoryOwner,
+  version: number | null,
+): Promise<MemoryRow | null> {
+  const [row] = await tx.query<MemoryRow>(
+    `SELECT ${columns} FROM memories WHERE agent_id = $1 AND project_id = $2 AND ($3::int IS NULL OR version = $3)
+     ORDER BY version DESC LIMIT 1`,
+    [owner.agent, owner.project, version],
+  );
+  return row ?? null;
+}
+
+/** Pushes of one memory take turns: the version is the next one exactly once. */
+async function lockMemory(tx: Transaction, { agent, project }: MemoryOwner): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('memory:' || $1 || ':' || $2, 0))`, [
+    agent,
+    project,
+  ]);
+}
+
+/**
+ * What an attempt is given to remember, noted in its session as what it began with.
+ * @returns null where the agent has no memory
+ */
+export async function pinMemory(
+  tx: Transaction,
+  session: Pick<SessionRow, 'id' | 'agent' | 'project_id' | 'agent_definition' | 'memory_version'>,
+): Promise<{ readonly version: number; readonly files: readonly FolderFile[] } | null> {
+  if ((session.agent_definition.memory ?? 'off') === 'off') return null;
+  const owner = { agent: session.agent, project: session.project_id };
+  // A session that goes on has what it was given first, and is merged against that.
+  const pinned = session.memory_version;
+  const newest = pinned === 0 ? null : await readVersion(tx, owner, pinned);
+  const version = newest?.version ?? 0;
+  await tx.query('UPDATE sessions SET memory_version = $2 WHERE id = $1', [session.id, version]);
+  return {
+    version,
+    files: (newest?.files ?? []).map(({ path, sha256, bytes }) => ({ path, sha256, bytes })),
+  };
+}
+
+/** What became of what a session left, as sentences for its person. */
+export type PushNotices = readonly string[];
+
+/**
+ * Takes what a session leaves into its agent's memory, in the transaction that ends it: the whole of it or nothing.
+ * What cannot be taken is told and leaves the memory as it was; the session's end does not depend on it.
+ */
+export async function pushMemory(
+  deps: Pick<MemoryDeps, 'audit'>,
+  tx: Transaction,
+  session: SessionRow,
+  files: readonly FolderFile[],
+  at: string,
+): Promise<PushNotices> {
+  const { memory_version: base, agent, project_id: project } = session;
+  const mode = session.agent_definition.memory ?? 'off';
+  if (base === null || mode === 'off') return [];
+  if (!session.memory_writes)
+    return ['The memory was left as it was: only sessions of the project’s members add to it.'];
+  const fault = faultOfFolder(files, memoryBounds);
+  if (fault !== null) return [`The memory was left as it was: ${fault}.`];
+  await requireStored(tx, project, files);
+  if (mode === 'review') {
+    const given = base === 0 ? [] : ((await readVersion(tx, { agent, project }, base))?.files ?? []);
+    if (!mergeMemory(given, given, { id: session.id, at, files }).changed) return [];
+    await tx.query(
+      `INSERT INTO memory_proposals (session_id, agent_id, project_id, base_version, files, state)
+       VALUES ($1, $2, $3, $4, $5, 'waiting')`,
+      [session.id, agent, project, base, JSON.stringify(files)],
+    );
+    return ['What the agent wants to remember waits for a person’s review.'];
+  }
+  return merge(deps, tx, { agent, project }, { session: session.id, base, files, at, by: session.opened_by });
+}
+
+interface Push {
+  readonly session: string;
+  readonly base: number;
+  readonly files: readonly FolderFile[];
+  readonly at: string;
+  readonly by: string;
+}
+
+async function merge(
+  deps: Pick<MemoryDeps, 'audit'>,
+  tx: Transaction,
+  owner: MemoryOwner,
+  push: Push,
+): Promise<PushNotices> {
+  await lockMemory(tx, owner);
+  const current = await readVersion(tx, owner, null);
+  const base = push.base === 0 ? null : await readVersion(tx, owner, push.base);
+  const merged = mergeMemory(base?.files ?? [], current?.files ?? [], {
+    id: push.session,
+    at: push.at,
+    files: push.files,
+  });
+  if (!merged.changed) return [];
+  const fault = faultOfFolder(merged.files, memoryBounds);
+  if (fault !== null)
+    return [`The memory was left as it was: with what others kept meanwhile it has ${fault}.`];
+  await writeVersion(deps, tx, owner, { ...push, files: merged.files, before: current?.version ?? 0 });
+  return merged.conflicts.map(
+    ({ path, keptAs }) =>
+      `Another session changed ${path} in the memory at the same time: both are kept, this one as ${keptAs}.`,
+  );
+}
+
+async function writeVersion(
+  deps: Pick<MemoryDeps, 'audit'>,
+  tx: Transaction,
+  { agent, project }: MemoryOwner,
+  change: { session: string | null; before: number; files: readonly MemoryFile[]; by: string; how?: string },
+): Promise<void> {
+  const version = change.before + 1;
+  await tx.query(
+    `INSERT INTO memories (agent_id, project_id, version, files, session_id, changed_by) VALUES ($1, $2, $3, $4, $5, $6)`,
+    [agent, project, version, JSON.stringify(change.files), change.session, change.by],
+  );
+  await deps.audit.append(tx, reviewChain(project), [
+    {
+      type: 'memory.changed',
+      subject: change.by,
+      body: {
+        agent,
+        project,
+        version,
+        before: change.before,
+        files: change.files.length,
+        ...(change.session === null ? {} : { session: change.session }),
+        ...(change.how === undefined ? {} : { how: change.how }),
+      },
+    },
+  ]);
+}
+
+/** A memory as it is, or as a version was. A memory that nobody has written is version 0. @throws CodedError `not_found` */
+export async function readMemory(
+  tx: Transaction,
+  owner: MemoryOwner,
+  version: number | null,
+): Promise<MemoryView> {
+  const row = await readVersion(tx, owner, version);
+  if (row !== null)
+    return {
+      version: row.version,
+      files: row.files,
+      session: row.session_id,
+      changedBy: row.changed_by,
+      changedAt: row.changed_at,
+    };
+  if (version === null) return { version: 0, files: [], session: null, changedBy: null, changedAt: null };
+  throw new CodedError('not_found', `The memory has no version ${version}.`, { version });
+}
+
+/** Who changed a memory when, the newest version first. */
+export async function listMemoryVersions(
+  tx: Transaction,
+  { agent, project }: MemoryOwner,
+): Promise<Omit<MemoryView, 'files'>[]> {
+  const rows = await tx.query<MemoryRow>(
+    `SELECT version, session_id, changed_by, changed_at FROM memories WHERE agent_id = $1 AND project_id = $2
+     ORDER BY version DESC LIMIT 500`,
+    [agent, project],
+  );
+  return rows.map((row) => ({
+    version: row.version,
+    session: row.session_id,
+    changedBy: row.changed_by,
+    changedAt: row.changed_at,
+  }));
+}
+
+/**
+ * Makes an earlier version the newest again; the versions between stay.
+ * @returns the new version
+ * @throws CodedError `version_conflict`, `not_found`
+ */
+export async function restoreMemory(
+  deps: MemoryDeps,
+  person: Person,
+  owner: MemoryOwner,
+  change: { readonly version: number; readonly seen: number },
+): Promise<number> {
+  return deps.database.transaction(async (tx) => {
+    await lockMemory(tx, owner);
+    const current = (await readVersion(tx, owner, null))?.version ?? 0;
+    if (current !== change.seen)
+      throw new CodedError(
+        'version_conflict',
+        `The memory is at version ${current}, not ${change.seen}. Read it again.`,
+        {
+          version: current,
+        },
+      );
+    const old = change.version === 0 ? { files: [] } : await readVersion(tx, owner, change.version);
+    if (old === null) throw new CodedError('not_found', `The memory has no version ${change.version}.`);
+    const how = `restored ${change.version}`;
+    await writeVersion(deps, tx, owner, {
+      session: null,
+      before: current,
+      files: old.files,
+      by: person.subject,
+      how,
+    });
+    return current + 1;
+  });
+}
+
+interface ProposalRow extends Record<string, unknown> {
+  readonly session_id: string;
+  readonly base_version: number;
+  readonly files: FolderFile[];
+  readonly created_at: string;
+}
+
+/** What waits for a person's look, the oldest first. */
+export async function listProposals(
+  tx: Transaction,
+  { agent, project }: MemoryOwner,
+): Promise<MemoryProposal[]> {
+  const rows = await tx.query<ProposalRow>(
+    `SELECT session_id, base_version, files, created_at FROM memory_proposals
+     WHERE agent_id = $1 AND project_id = $2 AND state = 'waiting' ORDER BY created_at LIMIT 200`,
+    [agent, project],
+  );
+  return rows.map((row) => ({
+    session: row.session_id,
+    baseVersion: row.base_version,
+    files: row.files,
+    createdAt: row.created_at,
+  }));
+}
+
+/**
+ * A person's word on what a session wants remembered.
+ * @returns notices of the merge
+ * @throws CodedError `forbidden` for a program, `not_found` when nothing waits
+ */
+export async function decideProposal(
+  deps: MemoryDeps,
+  person: Person,
+  owner: MemoryOwner,
+  decision: { readonly session: string; readonly accept: boolean; readonly at: string },
+): Promise<PushNotices> {
+  if (person.kind !== 'human')
+    throw new CodedError(
+      'forbidden',
+      `${person.name} is a program. What is remembered is decided by a person.`,
+    );
+  return deps.database.transaction(async (tx) => {
+    const [row] = await tx.query<ProposalRow>(
+      `UPDATE memory_proposals SET state = $4, decided_by = $5, decided_at = now()
+       WHERE session_id = $1 AND agent_id = $2 AND project_id = $3 AND state = 'waiting'
+       RETURNING session_id, base_version, files, created_at`,
+      [
+        decision.session,
+        owner.agent,
+        owner.project,
+        decision.accept ? 'accepted' : 'rejected',
+        person.subject,
+      ],
+    );
+    if (row === undefined)
+      throw new CodedError('not_found', `Nothing of session ${decision.session} waits to be remembered.`);
+    if (!decision.accept) return [];
+    const { base_version: base, files } = row;
+    return merge(deps, tx, owner, {
+      session: decision.session,
+      base,
+      files,
+      at: decision.at,
+      by: person.subject,
+    });
+  });
+}
+
+/** How long the address of a file is valid. Seconds. */
+const addressSeconds = 300;
+
+/**
+ * Where a file of a memory can be read, for minutes.
+ * @throws CodedError `not_found`
+ */
+export async function memoryFileAddress(
+  deps: Pick<MemoryDeps, 'database' | 'objects'>,
+  owner: MemoryOwner,
+  path: string,
+  version: number | null,
+): Promise<string> {
+  const { files } = await readMemory(deps.database, owner, version);
+  const file = files.find((one) => one.path === path);
+  if (file === undefined || file.bytes === 0)
+    throw new CodedError('not_found', `The memory has no file ${path} with content.`, { path });
+  return deps.objects.presignGet(objectKey(owner.project, file.sha256), addressSeconds);
+}
