@@ -31,7 +31,7 @@ const handlers = rules
           found.push({ kind, from, to });
         },
       } as never,
-      {} as never,
+      {},
     );
   });
 

@@ -80,7 +80,9 @@ describe('the table of who may use which route', () => {
     const administered = rows.filter(
       ({ route, area }) => area === 'access' || /revoke|policy|role-bindings|tokens/.test(route),
     );
-    for (const { route, who } of administered.filter(({ route }) => !route.startsWith('GET')))
+    // a try-out judges commands and changes nothing
+    const changing = administered.filter(({ route }) => !/^GET|\/try$/.test(route));
+    for (const { route, who } of changing)
       assert.ok(!who.includes('member') && !who.includes('approver'), route);
   });
 
