@@ -31,6 +31,11 @@ const schema = z.object({
     .pipe(z.array(z.enum(sandboxLimits)))
     .default([]),
   LEMNISCATE_ALLOW_LOCAL_PATHS: variable.boolean().default(false),
+  /** Disk for cached repositories with their checkouts, in GiB. */
+  LEMNISCATE_MIRROR_GIB: variable.integer(1, 100_000).default(50),
+  /** Private key and known hosts for repositories fetched over ssh; files of the server. */
+  LEMNISCATE_FETCH_SSH_KEY: variable.text().optional(),
+  LEMNISCATE_FETCH_SSH_KNOWN_HOSTS: variable.text().optional(),
   /** Host names inside the organisation's networks that repositories may be fetched from; `*` for all. */
   LEMNISCATE_FETCH_PRIVATE_HOSTS: z
     .string()
@@ -62,6 +67,9 @@ export interface Config {
   /** Bounds that sessions may go without where this machine cannot hold them. */
   readonly waivedLimits: readonly SandboxLimit[];
   readonly allowLocalPaths: boolean;
+  readonly mirrorBytes: number;
+  /** Files for ssh. */
+  readonly fetchSsh: { readonly key?: string; readonly knownHosts?: string };
   /** Hosts inside that repositories may be fetched from. */
   readonly fetchPrivateHosts: readonly string[];
   readonly exitWithParent: boolean;
@@ -89,6 +97,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     driver: read.LEMNISCATE_SANDBOX_DRIVER,
     waivedLimits: read.LEMNISCATE_WAIVE_LIMITS,
     allowLocalPaths: read.LEMNISCATE_ALLOW_LOCAL_PATHS,
+    mirrorBytes: read.LEMNISCATE_MIRROR_GIB * 1024 ** 3,
+    fetchSsh: {
+      ...(read.LEMNISCATE_FETCH_SSH_KEY === undefined ? {} : { key: read.LEMNISCATE_FETCH_SSH_KEY }),
+      ...(read.LEMNISCATE_FETCH_SSH_KNOWN_HOSTS === undefined
+        ? {}
+        : { knownHosts: read.LEMNISCATE_FETCH_SSH_KNOWN_HOSTS }),
+    },
     fetchPrivateHosts: read.LEMNISCATE_FETCH_PRIVATE_HOSTS,
     exitWithParent: read.LEMNISCATE_EXIT_WITH_PARENT,
   };

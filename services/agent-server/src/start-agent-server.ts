@@ -28,7 +28,7 @@ import { createWarmPool } from './application/warm-pool.ts';
 import type { Config } from './config.ts';
 import { createServer, listen } from './http/server.ts';
 import { createLeakCheck } from './jobs/leak-check.ts';
-import { createUnsavedCleaner } from './jobs/unsaved-cleaner.ts';
+import { createCleaner } from './jobs/cleaner.ts';
 import { createHeartbeat } from './jobs/heartbeat.ts';
 
 /** A running agent server. */
@@ -85,14 +85,16 @@ async function startInFolder(
     stateFolder: join(config.stateFolder, 'working-copies'),
     driver,
     allowLocalPaths: config.allowLocalPaths,
-    hosts: { privateHosts: config.fetchPrivateHosts },
+    hosts: { privateHosts: config.fetchPrivateHosts, ssh: config.fetchSsh },
     maxRepositoryBytes: 8 * 1024 ** 3,
     maxMirrors,
+    maxMirrorBytes: config.mirrorBytes,
+    maxMirrorAgeMs: 14 * 24 * 3_600_000,
     onSpareFailure: (error) => log.warn({ err: error }, 'no working copy could be put aside'),
   });
   const journals = createJournalFolder(join(config.stateFolder, 'journals'));
   const spool = createPatchSpoolFolder(config.stateFolder);
-  const cleaner = createUnsavedCleaner(spool, log);
+  const cleaner = createCleaner({ spool, workingCopies, log });
   const objectCache = createObjectCache(join(config.stateFolder, 'objects'), 1024 ** 3);
   const snapshots = createSnapshots({ folder: join(config.stateFolder, 'snapshots'), driver });
   const destroyed = await driver.recover();

@@ -87,6 +87,8 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     driver: 'bubblewrap',
     allowLocalPaths: true,
     fetchPrivateHosts: [],
+    fetchSsh: {},
+    mirrorBytes: 8 * 1024 ** 3,
     waivedLimits: [],
     exitWithParent: false,
     ...change,

@@ -18,13 +18,23 @@ const diffOptions = '--cached --no-ext-diff --no-textconv --no-color -M --src-pr
 const maxPatchBytes = 512 * 1024 * 1024;
 
 /**
+ * A file past this is left out of the diff and told: git holds both sides of a binary in memory and fails as a whole at
+ * two gigabytes, which one `truncate` of an agent would make of everybody's work.
+ */
+const maxFileMebibytes = 256;
+
+/**
  * Index, list of changes and patch in one run: a second sandbox would cost as much as the diff of a small repository.
  * The index starts from the checkout's; git writes into this session's folder alone. `add` ends with 1 when it could
  * not take every file; what it says then is told, and the diff goes on without them.
  */
 const script = `mkdir /git/objects || exit
 cp -p /checkout/git/index /git/index || exit
-git add -A --ignore-errors -- . 2>/tmp/unreadable; added=$?
+echo . | tr '\\n' '\\0' >/tmp/paths
+find . -path ./.git -prune -o -type f -size +${maxFileMebibytes}M -printf ':(exclude,literal)%P\\0' 2>/dev/null >/tmp/large
+cat /tmp/large >>/tmp/paths
+git add -A --ignore-errors --pathspec-from-file=/tmp/paths --pathspec-file-nul 2>/tmp/unreadable; added=$?
+test -s /tmp/large && { printf 'larger than ${maxFileMebibytes} MiB, left out: '; tr '\\0' ' ' </tmp/large | sed 's/:(exclude,literal)//g' | head -c 2000; echo; } >&2
 test $added -eq 0 || { head -c 2000 /tmp/unreadable >&2; test $added -eq 1 || exit $added; }
 git diff ${diffOptions} --raw --numstat -z "$BASE" >/tmp/changes || exit
 wc -c </tmp/changes

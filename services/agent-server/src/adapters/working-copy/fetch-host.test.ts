@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkAddress } from './fetch-source.ts';
+import { advertisedCommit, checkAddress, pinnedSsh } from './fetch-source.ts';
 
 const hosts = (addresses: readonly string[], privateHosts: readonly string[] = []) => ({
   privateHosts,
@@ -37,4 +37,24 @@ test('an operator names the hosts inside that may be fetched from', async () => 
   await assert.rejects(check('git@other.corp:r.git', hosts(['10.0.0.9'], ['git.corp'])), {
     code: 'repository_source_refused',
   });
+});
+
+test('ssh gets the server’s key and known hosts by reference, and the pinned address', async () => {
+  const given = { ...hosts(['93.184.216.34']), ssh: { key: "/etc/it's/key", knownHosts: '/etc/known' } };
+  const { GIT_SSH_COMMAND: command = '' } = pinnedSsh(await check('git@git.example:r.git', given));
+  assert.match(command, /-oStrictHostKeyChecking=yes/);
+  assert.match(command, /-oHostName=93\.184\.216\.34 -oHostKeyAlias=git\.example/);
+  assert.ok(
+    command.includes(`-oIdentitiesOnly=yes -i '/etc/it'\\''s/key' -oUserKnownHostsFile='/etc/known'`),
+  );
+});
+
+test('a revision is found among what the remote has, as git itself would look', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((digit) => digit.repeat(40));
+  const advertised = `${a}\tHEAD\n${a}\trefs/heads/main\n${b}\trefs/tags/v1\n${c}\trefs/tags/v1^{}\n`;
+  assert.equal(advertisedCommit(advertised, 'HEAD'), a);
+  assert.equal(advertisedCommit(advertised, 'main'), a);
+  assert.equal(advertisedCommit(advertised, 'refs/heads/main'), a);
+  assert.equal(advertisedCommit(advertised, 'v1'), c, 'of a tag object, the commit');
+  assert.equal(advertisedCommit(advertised, 'other'), null);
 });

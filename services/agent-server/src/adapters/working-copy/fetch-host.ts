@@ -6,6 +6,8 @@ import { isPrivateAddress } from '../../domain/private-address.ts';
 export interface FetchHosts {
   /** Host names inside the organisation's networks; `*` for all. */
   readonly privateHosts: readonly string[];
+  /** Files that ssh uses: the server's key by reference, and the hosts that it trusts. */
+  readonly ssh?: { readonly key?: string; readonly knownHosts?: string };
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 

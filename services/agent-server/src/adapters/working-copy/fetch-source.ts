@@ -16,6 +16,7 @@ export interface FetchAddress {
   readonly protocol: 'https' | 'ssh' | 'file';
   /** The one address that git is made to use; absent for a folder. */
   readonly pinned?: PinnedHost;
+  readonly ssh?: FetchHosts['ssh'];
 }
 
 /** What this server may fetch. */
@@ -33,15 +34,19 @@ const fetched: Readonly<Record<string, 'https' | 'ssh'>> = { 'https:': 'https', 
  */
 export async function checkAddress(source: FetchedSource, bounds: FetchBounds): Promise<FetchAddress> {
   if (source.kind === 'path') return checkPath(source.path, bounds.allowLocalPaths);
+  const pin = async (host: string) => ({
+    pinned: await pinHost(host, bounds.hosts),
+    ...(bounds.hosts.ssh === undefined ? {} : { ssh: bounds.hosts.ssh }),
+  });
   const scp = /^[A-Za-z0-9._-]+@([A-Za-z0-9.-]+):[^-].*$/.exec(source.url)?.[1];
   if (scp !== undefined && !scp.startsWith('-'))
-    return { address: source.url, protocol: 'ssh', pinned: await pinHost(scp, bounds.hosts) };
+    return { address: source.url, protocol: 'ssh', ...(await pin(scp)) };
   const url = URL.canParse(source.url) ? new URL(source.url) : undefined;
   // Not a special scheme to the URL standard, so its host is taken as it was written: a number would pass for a name.
   const host = url?.protocol === 'ssh:' ? new URL(`https://${url.host}`).hostname : (url?.hostname ?? '');
   const protocol = fetched[url?.protocol ?? ''];
   if (url !== undefined && protocol !== undefined && host !== '' && !host.startsWith('-'))
-    return { address: url.href, protocol, pinned: await pinHost(host, bounds.hosts) };
+    return { address: url.href, protocol, ...(await pin(host)) };
   throw new CodedError(
     'repository_source_refused',
     `${source.url} is not an https or ssh address; only those are fetched. Use https://… or ssh://…, or send the repository as a bundle.`,
@@ -167,7 +172,18 @@ function pinning({ address, protocol, pinned }: FetchAddress): string[] {
   return ['-c', `http.curloptResolve=${pinned.host}:${port}:${shown}`];
 }
 
-function pinnedSsh({ protocol, pinned }: FetchAddress): Record<string, string> {
+/** @returns variables that make ssh use the pinned address under the host's own name, and the server's own files */
+export function pinnedSsh({ protocol, pinned, ssh = {} }: FetchAddress): Record<string, string> {
   if (protocol !== 'ssh' || pinned === undefined) return {};
-  return { GIT_SSH_COMMAND: `${sshCommand} -oHostName=${pinned.address} -oHostKeyAlias=${pinned.host}` };
+  const { key, knownHosts } = ssh;
+  const words = [
+    `-oHostName=${pinned.address}`,
+    `-oHostKeyAlias=${pinned.host}`,
+    // git gives the command to a shell
+    ...(key === undefined ? [] : [`-oIdentitiesOnly=yes -i ${quoted(key)}`]),
+    ...(knownHosts === undefined ? [] : [`-oUserKnownHostsFile=${quoted(knownHosts)}`]),
+  ];
+  return { GIT_SSH_COMMAND: [sshCommand, ...words].join(' ') };
 }
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,7 +1,11 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { createKeyedLock } from './keyed-lock.ts';
+
+const execute = promisify(execFile);
 
 /** One cached repository: a bare git directory that only host and throwaway sandboxes ever see. */
 export interface Mirror {
@@ -17,17 +21,25 @@ export interface MirrorCache {
   use<Result>(key: string, fill: FillMirror, work: (mirror: Mirror) => Promise<Result>): Promise<Result>;
   /** Keeps a mirror from being evicted, for a session whose diff will need it; the answer lets go, once. */
   hold(key: string): () => void;
+  /** Removes what is beyond the bounds, off anybody's critical path. @returns what was removed */
+  tidy(): Promise<string[]>;
   /** Removes half-made mirrors of an earlier process. */
   recover(): Promise<void>;
   /** Keys of the mirrors that are there. */
   keys(): string[];
 }
 
-/**
- * @param maxMirrors mirrors kept beyond the one in use; the longest unused go first. A count and not bytes, because
- * `du` over a cache costs seconds and every source has its own size bound.
- */
-export function createMirrorCache(root: string, maxMirrors: number): MirrorCache {
+/** What the cache may grow to. Mirrors in use stay whatever the bounds say; the longest unused go first. */
+export interface MirrorBounds {
+  readonly maxMirrors: number;
+  /** Of all mirrors with their checkouts. */
+  readonly maxBytes: number;
+  /** A mirror that nobody used for so long goes. */
+  readonly maxAgeMs: number;
+}
+
+export function createMirrorCache(root: string, bounds: MirrorBounds): MirrorCache {
+  const sizes = createSizes();
   const lock = createKeyedLock();
   const inUse = new Map<string, number>();
   const whole = new Set<string>();
@@ -45,18 +57,34 @@ export function createMirrorCache(root: string, maxMirrors: number): MirrorCache
     };
   };
 
-  const evict = async (): Promise<void> => {
+  const tidy = async (): Promise<string[]> => {
+    await mkdir(root, { recursive: true });
     const names = (await readdir(root)).filter((name) => !name.startsWith(half));
-    if (names.length <= maxMirrors) return;
-    const ages = await Promise.all(
-      names.map(async (name) => ({ name, usedAt: (await stat(join(root, name))).mtimeMs })),
-    );
-    const oldest = ages.sort((one, other) => one.usedAt - other.usedAt).slice(0, names.length - maxMirrors);
-    for (const { name } of oldest) {
-      if ((inUse.get(name) ?? 0) > 0) continue;
-      whole.delete(name);
-      await lock(name, () => rm(join(root, name), { recursive: true, force: true }));
+    const mirrors: { name: string; usedAt: number; bytes: number }[] = [];
+    for (const name of names) {
+      const usedAt = (await stat(join(root, name))).mtimeMs;
+      mirrors.push({ name, usedAt, bytes: await sizes.of(join(root, name), usedAt) });
     }
+    const removed: string[] = [];
+    let left = mirrors.length;
+    let bytes = mirrors.reduce((sum, mirror) => sum + mirror.bytes, 0);
+    for (const mirror of mirrors.sort((one, other) => one.usedAt - other.usedAt)) {
+      const old = Date.now() - mirror.usedAt > bounds.maxAgeMs;
+      if (!old && left <= bounds.maxMirrors && bytes <= bounds.maxBytes) continue;
+      const gone = await lock(mirror.name, async () => {
+        // Looked at under the lock: whoever comes later waits, and finds none.
+        if ((inUse.get(mirror.name) ?? 0) > 0) return false;
+        whole.delete(mirror.name);
+        await rm(join(root, mirror.name), { recursive: true, force: true });
+        return true;
+      });
+      if (!gone) continue;
+      sizes.forget(join(root, mirror.name));
+      removed.push(mirror.name);
+      left -= 1;
+      bytes -= mirror.bytes;
+    }
+    return removed;
   };
 
   const prepare = async (key: string, fill: FillMirror): Promise<Mirror> => {
@@ -81,7 +109,6 @@ export function createMirrorCache(root: string, maxMirrors: number): MirrorCache
       await rm(making, { recursive: true, force: true });
       throw error;
     }
-    await evict();
     return mirror;
   };
 
@@ -96,6 +123,7 @@ export function createMirrorCache(root: string, maxMirrors: number): MirrorCache
       }
     },
     hold,
+    tidy,
     async recover() {
       await mkdir(root, { recursive: true });
       const names = await readdir(root);
@@ -104,5 +132,24 @@ export function createMirrorCache(root: string, maxMirrors: number): MirrorCache
       await Promise.all(halves.map((name) => rm(join(root, name), { recursive: true, force: true })));
     },
     keys: () => [...whole],
+  };
+}
+
+/** Sizes by `du`, which walks a large mirror for seconds: asked in a process of its own, and again only after a use. */
+function createSizes(): {
+  of(folder: string, usedAt: number): Promise<number>;
+  forget(folder: string): void;
+} {
+  const known = new Map<string, { readonly usedAt: number; readonly bytes: number }>();
+  return {
+    of: async (folder, usedAt) => {
+      const before = known.get(folder);
+      if (before?.usedAt === usedAt) return before.bytes;
+      const { stdout } = await execute('du', ['-s', '--block-size=1', '--', folder], { timeout: 300_000 });
+      const bytes = Number(stdout.split('\t')[0]);
+      known.set(folder, { usedAt, bytes });
+      return bytes;
+    },
+    forget: (folder) => void known.delete(folder),
   };
 }

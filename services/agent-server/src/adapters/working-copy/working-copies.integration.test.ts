@@ -41,6 +41,8 @@ before(() => {
     hosts: { privateHosts: [] },
     maxRepositoryBytes: 64 * 1024 * 1024,
     maxMirrors: 2,
+    maxMirrorBytes: 8 * 1024 ** 3,
+    maxMirrorAgeMs: 3_600_000,
     onSpareFailure: (error) => assert.fail(String(error)),
   });
 });
@@ -268,6 +270,7 @@ test('a bundle is read, verified, cached, and refused when it is another one', a
   } finally {
     server.close();
   }
+  await copies.tidy();
   const left = readdirSync(join(root, 'state', 'mirrors'));
   assert.equal(left.filter((name) => name.startsWith('.making')).length, 0, 'nothing half-made is left');
   assert.ok(left.length <= 2, 'the cache is bounded');
@@ -295,6 +298,8 @@ test('what is no repository, has no commit, or may not be read is named', async 
     hosts: { privateHosts: [] },
     maxRepositoryBytes: 1,
     maxMirrors: 1,
+    maxMirrorBytes: 8 * 1024 ** 3,
+    maxMirrorAgeMs: 3_600_000,
     onSpareFailure: (error) => assert.fail(String(error)),
   });
   const request = {

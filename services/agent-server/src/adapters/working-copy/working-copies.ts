@@ -25,13 +25,19 @@ export interface WorkingCopyOptions {
   readonly hosts: FetchHosts;
   readonly maxRepositoryBytes: number;
   readonly maxMirrors: number;
+  readonly maxMirrorBytes: number;
+  readonly maxMirrorAgeMs: number;
   /** Told when a copy could not be put aside; the next session then copies for itself. */
   readonly onSpareFailure: (error: unknown) => void;
 }
 
 /** Working copies from a mirror cache: one checkout a commit, one copy of it a session. */
 export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies {
-  const mirrors = createMirrorCache(join(options.stateFolder, 'mirrors'), options.maxMirrors);
+  const mirrors = createMirrorCache(join(options.stateFolder, 'mirrors'), {
+    maxMirrors: options.maxMirrors,
+    maxBytes: options.maxMirrorBytes,
+    maxAgeMs: options.maxMirrorAgeMs,
+  });
   const sessions = join(options.stateFolder, 'sessions');
   const configFile = join(options.stateFolder, 'git.config');
   const hostGit = createHostGit(configFile);
@@ -124,6 +130,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
         throw error;
       }
     },
+    tidy: () => mirrors.tidy(),
     close: () => spares.close(),
     mirrors: () => mirrors.keys(),
     async recover() {

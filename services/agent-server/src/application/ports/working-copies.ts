@@ -47,6 +47,8 @@ export interface WorkingCopy {
 /** Mirror cache and working copies of one agent server. Errors carry the `repository_*` and `revision_missing` codes. */
 export interface WorkingCopies {
   lay(request: LayRequest): Promise<WorkingCopy>;
+  /** Removes cached repositories beyond the bounds; to be called now and then. @returns what was removed */
+  tidy(): Promise<string[]>;
   /** Resolves when nothing is being made in the background any more; after it nothing may be laid. */
   close(): Promise<void>;
   /** Removes what an earlier process left half-made; keeps whole mirrors. */
