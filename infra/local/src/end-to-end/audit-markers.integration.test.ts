@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
@@ -14,13 +18,44 @@ let site: TestFleet;
 const marker = (channel: string): string => `PLANTED${channel}MARKER`;
 const planted = /PLANTED[a-z]+MARKER/;
 
+/** What a receiver outside got, as it came. */
+const payloads: string[] = [];
+const receiver = createServer((request, response) => {
+  let text = '';
+  request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  request.once('end', () => {
+    payloads.push(text);
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  });
+});
+const scratch = mkdtempSync(join(tmpdir(), 'lemniscate-markers-'));
+
 before(async () => {
+  receiver.listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  const sinks = join(scratch, 'sinks.json');
+  writeFileSync(
+    sinks,
+    JSON.stringify({
+      sinks: [
+        { kind: 'ocsf', url },
+        { kind: 'otlp', url },
+      ],
+    }),
+  );
   site = await startTestFleet({
     PLANTED_ENVIRONMENT: marker('environment'),
     LEMNISCATE_CHECKPOINT_SECONDS: '1',
+    LEMNISCATE_SINKS: sinks,
   });
 });
-after(() => site.stop());
+after(async () => {
+  await site.stop();
+  receiver.closeAllConnections();
+  receiver.close();
+  rmSync(scratch, { recursive: true, force: true });
+});
 
 /** Every line of a folder's files that holds a marker, as `file: line`. */
 function findMarkers(folder: string): { lines: number; found: string[] } {
@@ -52,9 +87,15 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     marker('commit'),
     '--allow-empty',
   );
-  const outcomes = [];
+  const outcomes: Awaited<ReturnType<typeof runSession>>[] = [];
   for (const instruction of ['run `npm test`', `Fix the failing test. ${marker('instruction')}`])
     outcomes.push(await runSession(site, { repositoryFolder: folder, instruction }));
+  // and in a header of a request that is refused, and in one that is answered
+  const { token } = JSON.parse(readFileSync(site.fleet.tokenFile, 'utf8')) as { token: string };
+  for (const authorization of [`Bearer ${marker('token')}`, `Bearer ${token}`]) {
+    const headers = { authorization, 'x-note': marker('header'), 'user-agent': marker('agent') };
+    await fetch(`${site.fleet.apiUrl}/v1/sessions?limit=1&${marker('query')}=1`, { headers });
+  }
   const [ran, fixed] = outcomes;
   assert.ok(ran !== undefined && fixed !== undefined);
   // the test can fail: what holds content does hold the markers
@@ -83,6 +124,16 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     const { body } = z.object({ body: z.string() }).parse(JSON.parse(line));
     assert.doesNotMatch(Buffer.from(body, 'base64').toString(), planted);
   }
+  const receivedEverything = (): boolean =>
+    outcomes.every(({ session }) => payloads.some((text) => text.includes(`session:${session.id}`)));
+  while (!receivedEverything()) {
+    assert.ok(performance.now() < deadline, 'the sessions did not reach the receiver');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.deepEqual(
+    payloads.filter((text) => planted.test(text)),
+    [],
+  );
   const logs = findMarkers(join(data, 'logs'));
   assert.ok(logs.lines > 20, 'hardly a line was read');
   assert.deepEqual(logs.found, []);
