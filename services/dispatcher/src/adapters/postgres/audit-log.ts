@@ -75,6 +75,32 @@ export function createAppendSignal(database: Transaction, onError: (error: unkno
   };
 }
 
+/** Members of a body that hold ids and words of ours. Searching each for secrets would cost as much as the append. */
+const idMembers: ReadonlySet<string> = new Set(
+  [
+    'call',
+    'tool',
+    'approval',
+    'session',
+    'usage',
+    'model',
+    'provider',
+    'state',
+    'verdict',
+    'answer',
+    'decidedBy',
+  ].concat([
+    'policyDigest',
+    'argumentsDigest',
+    'instructionCommitment',
+    'sha256',
+    'runtime',
+    'surface',
+    'project',
+    'driver',
+  ]),
+);
+
 async function inPseudonyms(
   people: PeopleMap,
   tx: Transaction,
@@ -84,7 +110,7 @@ async function inPseudonyms(
   const harmless = drafts.map((draft) => ({
     ...draft,
     subject: normaliseText(draft.subject),
-    body: redactValue(draft.body),
+    body: redactValue(draft.body, idMembers),
   }));
   const identities = harmless.flatMap(identitiesIn);
   if (identities.length === 0) return harmless;
