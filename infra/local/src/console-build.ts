@@ -44,6 +44,15 @@ function readStamp(folder: string): string | null {
  * @returns whether there is a console now; a build that fails is told and leaves the fleet working
  */
 export async function buildConsole(projectRoot: string, say: (line: string) => void): Promise<boolean> {
+  try {
+    return await buildWhenChanged(projectRoot, say);
+  } catch (error) {
+    say(`the console could not be built; the fleet serves without it\n${String(error)}`);
+    return false;
+  }
+}
+
+async function buildWhenChanged(projectRoot: string, say: (line: string) => void): Promise<boolean> {
   const folder = consoleFolder(projectRoot);
   const wanted = sourcesDigest(projectRoot);
   if (readStamp(folder) === wanted) return true;

@@ -43,9 +43,10 @@ async function main(stopped: AbortSignal): Promise<number> {
   }
   const out = options.json ? process.stderr : process.stdout;
   const say = (line: string) => out.write(`${line}\n`);
-  // Beside the stores, which mostly wait; the fleet serves without it as well.
+  const starting = startFleet({ projectRoot, environment: process.env, say });
+  // While the stores come up there is time to look whether it has to be built; the fleet serves without it as well.
   const built = options.once ? null : buildConsole(projectRoot, say);
-  const fleet = await startFleet({ projectRoot, environment: process.env, say });
+  const fleet = await starting;
   const over = new AbortController();
   try {
     const setupMs = sinceLaunch();
