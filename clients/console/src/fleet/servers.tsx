@@ -156,7 +156,7 @@ function Acts({ server }: { server: ServerView }): ReactNode {
         <Button
           disabled={putBack.isPending}
           onClick={() => putBack.mutate()}
-          aria-label={`Put ${server.id} back`}
+          aria-label={`Put back ${server.id}`}
         >
           Put back
         </Button>

@@ -117,7 +117,7 @@ test('a server is drained and put back, and intake is paused and resumed', optio
     .getByText('drained', { exact: true })
     .waitFor();
   await looksRight('fleet-drained');
-  await page.getByRole('button', { name: 'Put agent-server-2 back' }).click();
+  await page.getByRole('button', { name: 'Put back agent-server-2' }).click();
   await page
     .getByRole('row', { name: /agent-server-2/ })
     .getByText('takes sessions', { exact: true })
