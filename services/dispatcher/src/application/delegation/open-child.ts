@@ -18,7 +18,7 @@ export interface OpenChildDeps {
 
 /**
  * Opens the session of a sub-agent under its parent's lock: its own context, a fresh copy of the same repository, the
- * same person, surface and place, and the policy that the parent has for it.
+ * same person, agent, surface and place, and the policy that the parent has for it.
  * @returns the child's id
  */
 export async function openChild(
@@ -35,10 +35,11 @@ export async function openChild(
   await tx.query(
     `INSERT INTO sessions (id, project_id, state, phase, instruction, repository, runtime, model, surface, interactive,
        execution, opened_by, policy, policy_digest, pinned_server, follow_ups, parent_id, ancestors, delegated_call,
-       delegated_digest, placement_class, priority, queue_delay_seconds)
+       delegated_digest, placement_class, priority, queue_delay_seconds, agent,
+       agent_version, agent_definition, skills)
      SELECT $1, project_id, 'pending', 'queued', $2, repository, 'native', model, surface, interactive, execution,
        opened_by, $3, $4, pinned_server, false, id, ancestors || id, $5, $6,
-       placement_class, priority, queue_delay_seconds
+       placement_class, priority, queue_delay_seconds, agent, agent_version, agent_definition, skills
      FROM sessions WHERE id = $7`,
     [id, task, JSON.stringify(policy), digest, proposal.callId, proposal.argumentsDigest, parent.id],
   );
@@ -63,7 +64,7 @@ export async function openChild(
           policyDigest: digest,
           instructionCommitment: deps.audit.commit('instruction', task),
           repositoryKind: parent.repository.kind,
-          agent: 'default',
+          agent: parent.agent,
           runtime: 'native',
           model: parent.model,
           surface: parent.surface,
