@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,8 @@ import { after, describe, test } from 'node:test';
 import type { PoolView } from '@lemniscate/shared/api/pool.ts';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import { freePort } from './testing/own-redis.ts';
+import { startSimulatedAgentServer } from './testing/simulated-agent-server.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 import { within } from './testing/within.ts';
@@ -208,5 +211,64 @@ describe('agent servers', () => {
       headers: { authorization: `Bearer ${fleet.token}` },
     });
     assert.match(await metrics.text(), /lemniscate_pool_held\{pool="default"\} 10/);
+  });
+
+  test('an invited server joins once, with its key only, and has one slot until it is approved', async () => {
+    const { fleet, dispatcher } = await start([]);
+    const newKey = () => {
+      const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      return {
+        publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+        keyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      };
+    };
+    const [own, other] = [newKey(), newKey()];
+    const port = await freePort();
+    const url = `https://127.0.0.1:${port}`;
+    const { body } = await dispatcher.call<{ token: string }>('POST', '/v1/server-invitations', {
+      pool: 'default',
+      capacity: 5,
+      publicKeyPem: own.publicKeyPem,
+    });
+    const use = async (publicKeyPem: string, token = body.token) => {
+      const answer = await fetch(`http://127.0.0.1:${dispatcher.publicPort}/v1/server-invitations/use`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ token, publicKeyPem, url, capacity: 9 }),
+      });
+      return {
+        status: answer.status,
+        body: (await answer.json()) as { serverId: string; certificatePem: string },
+      };
+    };
+    assert.equal((await use(other.publicKeyPem)).status, 401, 'another key');
+    assert.equal((await use(own.publicKeyPem, 'lmj_guess')).status, 401, 'no token');
+    const joined = await use(own.publicKeyPem);
+    assert.equal(joined.status, 201);
+    assert.equal((await use(own.publicKeyPem)).status, 401, 'a second time');
+    const server = await startSimulatedAgentServer({
+      name: joined.body.serverId,
+      capacity: 9,
+      authority: fleet.authority,
+      joined: { certificatePem: joined.body.certificatePem, keyPem: own.keyPem, port },
+      dispatcherUrl: fleet.internalUrl,
+    });
+    try {
+      await within(
+        15_000,
+        'it has one slot',
+        async () => (await seen(dispatcher, joined.body.serverId))?.usable === 1,
+      );
+      const ids = [await open(dispatcher), await open(dispatcher)];
+      await within(10_000, 'one is placed', () => server.held.size === 1);
+      await dispatcher.call('PUT', `/v1/servers/${joined.body.serverId}/approval`);
+      await within(10_000, 'both are placed', () => ids.every((id) => server.held.has(id)));
+      assert.equal((await seen(dispatcher, joined.body.serverId))?.usable, 5);
+      const left = await dispatcher.call('DELETE', `/v1/servers/${joined.body.serverId}`);
+      assert.equal(left.status, 204);
+      assert.equal(await seen(dispatcher, joined.body.serverId), undefined);
+    } finally {
+      await server.close();
+    }
   });
 });

@@ -154,6 +154,7 @@ async function build(
     gatewayId: `gw_${randomBytes(12).toString('hex')}`,
     newId: createNewId(),
     random: Math.random,
+    newJoinToken: () => `lmj_${randomBytes(32).toString('base64url')}`,
     newRelayToken: () => `lmr_${randomBytes(32).toString('base64url')}`,
     self,
     budgetDefaults,

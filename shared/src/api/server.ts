@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { placementName } from '../queue/placement-class.ts';
 
 /** One agent server as an operator sees it. */
 export const serverViewSchema = z.object({
@@ -32,3 +33,27 @@ export const serverListSchema = z.object({ servers: z.array(serverViewSchema) })
 
 /** Body of `PUT /v1/servers/:id/drain`; without a deadline what runs there may finish. */
 export const drainServerSchema = z.strictObject({ deadlineSeconds: z.int().min(0).max(604_800).optional() });
+
+const publicKeySchema = z.string().min(1).max(4096);
+
+/** Body of `POST /v1/server-invitations`: a token for one use, for this pool and the holder of this key. */
+export const inviteServerSchema = z.strictObject({
+  pool: z.string().regex(placementName, 'must be the name of a pool').default('default'),
+  capacity: z.int().min(1).max(10_000),
+  publicKeyPem: publicKeySchema,
+});
+export const invitationSchema = z.object({ token: z.string(), expiresAt: z.string() });
+
+/** Body of `POST /v1/server-invitations/use`, which needs no login. */
+export const joinServerSchema = z.strictObject({
+  token: z.string().min(1).max(256),
+  publicKeyPem: publicKeySchema,
+  url: z.url().max(256),
+  capacity: z.int().min(1).max(10_000),
+});
+export const joinedServerSchema = z.object({
+  serverId: z.string(),
+  certificatePem: z.string(),
+  caPem: z.string(),
+  internalUrl: z.string(),
+});

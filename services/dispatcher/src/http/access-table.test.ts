@@ -62,6 +62,7 @@ describe('the table of who may use which route', () => {
       'PUT /v1/projects/:id/queue',
       'PUT /v1/intake/:scope',
       'DELETE /v1/intake/:scope',
+      'POST /v1/server-invitations',
       'PUT /v1/pools/:pool',
       'PUT /v1/servers/:id/drain',
       'DELETE /v1/servers/:id/drain',
@@ -93,7 +94,11 @@ describe('the table of who may use which route', () => {
     );
     const open = Object.keys(accessTable).filter((route) => accessTable[route] === 'open');
     assert.ok(
-      open.every((route) => /^GET \/(healthz|readyz|openapi\.json|console.*)?$|\/v1\/login/.test(route)),
+      open.every((route) =>
+        /^GET \/(healthz|readyz|openapi\.json|console.*)?$|\/v1\/login|\/server-invitations\/use$/.test(
+          route,
+        ),
+      ),
       `open to everybody: ${open.join(', ')}`,
     );
   });

@@ -161,6 +161,8 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   // agent servers
   'GET /v1/servers': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
   'POST /v1/servers': row('servers', 'somewhere', workers),
+  'POST /v1/server-invitations': row('servers', 'fleet', operators),
+  'POST /v1/server-invitations/use': 'open',
   'GET /v1/pools': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
   'GET /v1/pools/metrics': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
   'PUT /v1/pools/:pool': row('servers', 'fleet', operators),

@@ -58,6 +58,8 @@ import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
 import { requireAgentServer, requirePerson } from './identity.ts';
 import { registerIntakeRoutes } from './intake-routes.ts';
 import type { IntakeRouteDeps } from './intake-routes.ts';
+import { registerInvitationRoutes } from './invitation-routes.ts';
+import type { InvitationRouteDeps } from './invitation-routes.ts';
 import { registerPoolRoutes } from './pool-routes.ts';
 import { registerQueueRoutes } from './queue-routes.ts';
 import type { QueueRouteDeps } from './queue-routes.ts';
@@ -99,6 +101,7 @@ export type PublicDeps = FrameDeps &
   ProjectDeps &
   QueueRouteDeps &
   IntakeRouteDeps &
+  InvitationRouteDeps &
   CostRouteDeps &
   CostAdminDeps &
   RetentionRouteDeps &
@@ -170,6 +173,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerProjectRoutes(app, deps);
   registerQueueRoutes(app, deps);
   registerPoolRoutes(app, deps);
+  registerInvitationRoutes(app, deps);
   registerIntakeRoutes(app, deps);
   registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);

@@ -1,6 +1,7 @@
 import { fleetChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
+import { hasRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Log } from '../ports/log.ts';
@@ -71,18 +72,19 @@ export async function joinWorkstation(
 }
 
 /**
- * Takes a workstation out again. Repeating it is harmless; a session that still runs there is lost with its lease.
+ * Takes a workstation out again, or, for an operator, a server that has joined a pool. Repeating it is harmless; a session that still runs there is lost with its lease.
  * @throws CodedError `server_unknown`, `forbidden`
  */
 export async function leaveWorkstation(deps: JoinDeps, person: Person, serverId: string): Promise<void> {
   const server = await findServer(deps.database, serverId);
   if (server === null)
     throw new CodedError('server_unknown', `There is no agent server "${serverId}".`, { server: serverId });
-  if (server.pinned_to !== person.subject)
+  const operates = hasRole(person, null, 'operator', 'administrator');
+  if (server.pinned_to !== person.subject && !(server.pinned_to === null && operates))
     throw new CodedError(
       'forbidden',
       server.pinned_to === null
-        ? `Agent server "${serverId}" belongs to the pool; take it out of AGENT_SERVERS.`
+        ? `Agent server "${serverId}" belongs to a pool; an operator takes it out.`
         : `Agent server "${serverId}" is somebody else's workstation.`,
       { server: serverId },
     );
