@@ -10,12 +10,14 @@ export interface SessionSummary {
   readonly diff: { readonly files: number; readonly insertions: number; readonly deletions: number };
   readonly usage: SessionView['usage'];
   readonly totalCostUsd: string;
-  readonly reportedUsage: SessionView['reportedUsage'];
+  /** What a vendor's program says that it used, where it drove the loop. */
+  readonly reportedUsage?: NonNullable<SessionView['reportedUsage']>;
   readonly toolCalls: readonly {
     readonly tool: string;
     readonly state: string;
     readonly decidedBy: string | null;
-    readonly reported: boolean;
+    /** The call is a vendor program's own word; present only then. */
+    readonly reported?: true;
   }[];
   readonly audit: { readonly entries: number; readonly verified: boolean };
   readonly timingsMs: Readonly<Record<string, number>>;
@@ -43,12 +45,12 @@ export function summarise(
     },
     usage: session.usage,
     totalCostUsd: session.totalCostUsd,
-    reportedUsage: session.reportedUsage,
+    ...(session.reportedUsage === null ? {} : { reportedUsage: session.reportedUsage }),
     toolCalls: toolCalls.map(({ tool, state, decidedBy, reported }) => ({
       tool,
       state,
       decidedBy,
-      reported,
+      ...(reported ? { reported: true as const } : {}),
     })),
     audit,
     timingsMs: { ...session.timingsMs, ...timingsMs },
