@@ -187,6 +187,11 @@ describe('malformed requests', () => {
       const [method = '', pattern = ''] = route.split(' ');
       return body.paths[pattern.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()] === undefined;
     });
-    assert.deepEqual(undescribed, ['GET /openapi.json']);
+    // the description itself, and the console's files: pages for people, not answers for programs
+    const pages = ['GET /', 'GET /console', 'GET /console/*', 'GET /console/assets/:file'];
+    assert.deepEqual(
+      undescribed.filter((route) => !pages.includes(route)),
+      ['GET /openapi.json'],
+    );
   });
 });

@@ -9,12 +9,14 @@ import type { IssueCertificate } from '../ports/certificate-issuer.ts';
 import type { Reservations } from '../ports/reservations.ts';
 import type { Database } from '../ports/transaction.ts';
 import { pinnedPool } from './configured-server.ts';
+import type { ConfiguredServer } from './configured-server.ts';
 import { findServer } from './server-row.ts';
 
 export interface JoinDeps {
   readonly database: Database;
   readonly audit: AuditLog;
   readonly reservations: Reservations;
+  readonly configured: () => Promise<readonly ConfiguredServer[]>;
   readonly newId: NewId;
   readonly log: Log;
   /** Absent where the fleet's authority key is not at hand (LEMNISCATE_CA_KEY). */
@@ -72,7 +74,8 @@ export async function joinWorkstation(
 }
 
 /**
- * Takes a workstation out again, or, for an operator, a server that has joined a pool. Repeating it is harmless; a session that still runs there is lost with its lease.
+ * Takes a workstation out again, or, for an operator, a server that has joined a pool by token. One that is configured
+ * would come back with the next probe, so that is refused. A session that still runs there is lost with its lease.
  * @throws CodedError `server_unknown`, `forbidden`
  */
 export async function leaveWorkstation(deps: JoinDeps, person: Person, serverId: string): Promise<void> {
@@ -86,6 +89,12 @@ export async function leaveWorkstation(deps: JoinDeps, person: Person, serverId:
       server.pinned_to === null
         ? `Agent server "${serverId}" belongs to a pool; an operator takes it out.`
         : `Agent server "${serverId}" is somebody else's workstation.`,
+      { server: serverId },
+    );
+  if ((await deps.configured()).some(({ url }) => url === server.url))
+    throw new CodedError(
+      'forbidden',
+      `Agent server "${serverId}" stands in the list of agent servers. Take its line out of AGENT_SERVERS or its file; "lemniscate servers drain" empties it.`,
       { server: serverId },
     );
   await deps.reservations.withdraw(serverId);
