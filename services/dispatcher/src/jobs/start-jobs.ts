@@ -98,7 +98,7 @@ export function startJobs(deps: JobDeps): Jobs {
   ];
   const admission = startAdmission({ ...deps, endPinned: (serverId) => endPinned(deps, serverId) });
   const unsubscribes = [
-    deps.signals.on('outbox', admission.kick),
+    deps.signals.on('outbox', admission.opened),
     deps.signals.on('slotFreed', admission.kick),
     deps.signals.on('running', ({ serverId, sessionId }) => {
       deps.reservations.running(serverId, sessionId).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { lstat, chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
 import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
@@ -92,6 +92,14 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
       baseCommit: checkout.baseCommit,
       baseTree: checkout.baseTree,
       notices: submodules === '' ? [] : [`Submodules are left out: ${submodules}`],
+      beganWith: (name) =>
+        lstat(join(checkout.tree, name)).then(
+          (found) => found.isFile(),
+          (error: NodeJS.ErrnoException) => {
+            if (error.code === 'ENOENT') return false;
+            throw error;
+          },
+        ),
       diff: () =>
         makeDiff(throwawayGit, {
           mirror,

@@ -35,6 +35,8 @@ export interface WorkingCopy {
   readonly baseTree: string;
   /** What the person should know, such as submodules that were left out. */
   readonly notices: readonly string[];
+  /** Whether the copy began with a file of this name, no link, at its root. Asks the host's own checkout, not the sandbox. */
+  beganWith(name: string): Promise<boolean>;
   /**
    * Makes the diff between the base and the workspace, in a throwaway sandbox, with a git directory that the
    * session's sandbox never saw. To be called only when all of the session's processes are gone.

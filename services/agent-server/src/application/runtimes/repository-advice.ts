@@ -18,8 +18,11 @@ done`;
  * repository is not the person: its words are marked as advice that gives no permission.
  */
 export async function readRepositoryAdvice(
-  context: Pick<RuntimeContext, 'sandbox' | 'signal'>,
+  context: Pick<RuntimeContext, 'sandbox' | 'signal' | 'workingCopy'>,
 ): Promise<string | null> {
+  // Most repositories have neither, and a program in the sandbox is 8 ms before the first question to the model.
+  const there = await Promise.all(adviceFiles.map((file) => context.workingCopy.beganWith(file)));
+  if (!there.includes(true)) return null;
   const run = await runProgram(context, script(readAdvice, ...adviceFiles), 2 * maxBytes + 1024);
   const pieces = run.stdout.toString('utf8').toWellFormed().split('\0');
   const parts: string[] = [];

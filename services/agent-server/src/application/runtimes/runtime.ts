@@ -7,6 +7,7 @@ import type { MessageDesk } from '../message-desk.ts';
 import type { Lease } from '../lease.ts';
 import type { Dispatcher } from '../ports/dispatcher.ts';
 import type { Log } from '../ports/log.ts';
+import type { WorkingCopy } from '../ports/working-copies.ts';
 import type { Sandbox } from '../ports/sandbox-driver.ts';
 import type { TurnInterrupt } from './turn-interrupt.ts';
 import type { PermitDesk } from '../tool-calls/permit-desk.ts';
@@ -15,6 +16,7 @@ import type { PermitDesk } from '../tool-calls/permit-desk.ts';
 export interface RuntimeContext {
   readonly order: SessionOrder;
   readonly sandbox: Sandbox;
+  readonly workingCopy: Pick<WorkingCopy, 'beganWith'>;
   readonly sink: EventSink;
   readonly permits: PermitDesk;
   readonly lease: Lease;

@@ -39,6 +39,7 @@ export async function work(
     runtime.run({
       order,
       sandbox,
+      workingCopy,
       sink: journal,
       permits,
       lease,

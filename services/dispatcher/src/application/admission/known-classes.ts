@@ -13,3 +13,9 @@ export async function waitingClasses(tx: Transaction): Promise<string[]> {
   );
   return rows.map((row) => row.placement_class);
 }
+
+/** Whether anything waits in a class at all. */
+export async function isAnyWaiting(tx: Transaction, placementClass: string): Promise<boolean> {
+  const rows = await tx.query('SELECT 1 FROM outbox WHERE placement_class = $1 LIMIT 1', [placementClass]);
+  return rows.length > 0;
+}
