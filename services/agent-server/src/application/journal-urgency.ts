@@ -15,11 +15,18 @@ export interface Urgency {
  */
 const patienceMs = 10;
 
+/**
+ * `running` goes a moment after the first question to the model: its transaction holds the session's row for about 5 ms,
+ * and an exchange that begins meanwhile waits for it. By then the exchange has begun and the row is free.
+ */
+const runningPatienceMs = 5;
+
 /** @param wake is called when patience has run out */
 export function createUrgency(wake: () => void): Urgency {
   let dueSeq = 0;
   let patientSeq = 0;
   let timer: NodeJS.Timeout | null = null;
+  let timerMs = 0;
 
   function runOut(): void {
     timer = null;
@@ -29,12 +36,16 @@ export function createUrgency(wake: () => void): Urgency {
 
   return {
     note: (event, seq) => {
-      if (!isPatient(event)) {
+      const patience = patienceOf(event);
+      if (patience === 0) {
         dueSeq = seq;
         return;
       }
       patientSeq = seq;
-      timer ??= setTimeout(runOut, patienceMs);
+      if (timer !== null && timerMs <= patience) return;
+      if (timer !== null) clearTimeout(timer);
+      timerMs = patience;
+      timer = setTimeout(runOut, patience);
     },
     isDue: (acknowledgedSeq) => dueSeq > acknowledgedSeq,
     close: () => {
@@ -43,8 +54,9 @@ export function createUrgency(wake: () => void): Urgency {
   };
 }
 
-/** More is about to follow: a turn's first words, a call's next state. */
-function isPatient(event: ServerEvent): boolean {
-  if (event.type === 'turn') return true;
-  return event.type === 'tool_call' && intermediateToolCallStates.includes(event.state);
+/** Milliseconds that an event may wait since more is about to follow it: a turn's first words, a call's next state. */
+function patienceOf(event: ServerEvent): number {
+  if (event.type === 'running') return runningPatienceMs;
+  if (event.type === 'turn') return patienceMs;
+  return event.type === 'tool_call' && intermediateToolCallStates.includes(event.state) ? patienceMs : 0;
 }
