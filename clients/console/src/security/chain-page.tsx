@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { CheckpointsPage, InclusionProof } from '@lemniscate/shared/audit/proof-api.ts';
 import type { EntriesPage, StoredEntry } from '@lemniscate/shared/audit/stored-entry.ts';
-import { api, query } from '../api/client.ts';
+import { api, isApiError, query } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { plural } from '../parts/format.ts';
 import { Badge, Button, Loaded, PageBody } from '../parts/parts.tsx';
@@ -47,7 +47,11 @@ async function proveInclusion(chain: string, last: StoredEntry): Promise<Inclusi
   if (checkpoint === undefined || stated === null) return { state: 'unsigned' };
   const proof = await api<InclusionProof>(
     `/v1/audit/proofs/inclusion${query({ chain, seq: last.seq, size: stated.size })}`,
-  ).catch(() => null);
+  ).catch((error: unknown) => {
+    // Not sealed so far. Any other failure says nothing about the log and must not look like that.
+    if (isApiError(error) && error.problem.status === 404) return null;
+    throw error;
+  });
   if (proof === null) return { state: 'not yet', checkpoint: checkpoint.number };
   const holds = await isIncluded(last.digest, proof.index, stated.size, proof.path, stated.root);
   return {

@@ -80,14 +80,18 @@ async function watched(request: Partial<OpenRequest>) {
     signal,
   );
   const events: PositionedEvent[] = [];
+  let arrived = Promise.withResolvers<void>();
   const following = (async () => {
     for await (const event of followSession(site.client, {
       sessionId: session.id,
       after: 0,
       signal,
       patienceMs: 60_000,
-    }))
+    })) {
       events.push(event);
+      arrived.resolve();
+      arrived = Promise.withResolvers();
+    }
   })();
   const view = () => site.client.json(`/v1/sessions/${session.id}`, sessionViewSchema);
   return {
@@ -99,7 +103,7 @@ async function watched(request: Partial<OpenRequest>) {
       while (events.filter(({ event }) => look(event)).length < times) {
         if (performance.now() > deadline)
           throw new Error(`not seen: ${what}; ${JSON.stringify(events.slice(-6).map(({ event }) => event))}`);
-        await delay(30);
+        await Promise.race([arrived.promise, delay(1_000)]);
       }
     },
     ended: async (): Promise<SessionView> => {

@@ -86,7 +86,11 @@ async function listFiles(folder: string): Promise<{ file: string; bytes: number;
   const found = await Promise.all(
     names.map(async (name) => {
       const file = join(folder, name);
-      const facts = await stat(file).catch(() => null);
+      // a file that was dropped meanwhile
+      const facts = await stat(file).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return null;
+        throw error;
+      });
       return facts?.isFile() === true ? [{ file, bytes: facts.size, usedMs: facts.mtimeMs }] : [];
     }),
   );
