@@ -9,6 +9,7 @@ import type { LocalConfig } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { lockFolder } from './folder-lock.ts';
+import { keptCredentialKey } from './credential-key.ts';
 import { writeLocalLogin } from './local-login.ts';
 import { programs, requirePrograms } from './packages.ts';
 import { openPortBook } from './port-book.ts';
@@ -191,6 +192,7 @@ async function startServices(
       internalPort: api.internalPort,
       agentServers: config.AGENT_SERVERS ?? places.map(({ port }) => `https://127.0.0.1:${port}`).join(','),
       loginFile: api.tokenFile,
+      credentialKeyFile: keptCredentialKey(data),
       policyFile: config.LEMNISCATE_DEFAULT_POLICY ?? join(import.meta.dirname, '../policy.yaml'),
       consoleFolder: consoleFolder(site.options.projectRoot),
     });

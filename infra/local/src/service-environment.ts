@@ -49,6 +49,7 @@ export function dispatcherEnvironment(
     readonly internalPort: number;
     readonly agentServers: string;
     readonly loginFile: string;
+    readonly credentialKeyFile: string;
     readonly policyFile: string;
     readonly consoleFolder: string;
   },
@@ -71,6 +72,9 @@ export function dispatcherEnvironment(
       : { LEMNISCATE_CA_KEY: wiring.certificateAuthority.key }),
     AGENT_SERVERS: own.agentServers,
     LEMNISCATE_LOCAL_LOGIN: own.loginFile,
+    ...(environment['LEMNISCATE_CREDENTIAL_KEY'] || environment['LEMNISCATE_CREDENTIAL_KMS_KEY']
+      ? {}
+      : { LEMNISCATE_CREDENTIAL_KEY: own.credentialKeyFile }),
     LEMNISCATE_DEFAULT_POLICY: own.policyFile,
     LEMNISCATE_CONSOLE_FOLDER: own.consoleFolder,
     LEMNISCATE_EXIT_WITH_PARENT: 'true',

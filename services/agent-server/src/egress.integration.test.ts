@@ -43,7 +43,7 @@ test('credentials are in the environment of commands, and nowhere else', async (
           tool: 'run_command',
           input: {
             command:
-              'printf %s "$DEPLOY_TOKEN" | sha256sum; grep -rl "$DEPLOY_TOKEN" /etc /home /tmp /workspace; true',
+              'printf %s "$DEPLOY_TOKEN" | sha256sum; grep -rl "$DEPLOY_TOKEN" /etc /home /tmp /workspace; echo "it is $DEPLOY_TOKEN"; echo "$DEPLOY_TOKEN" >&2; true',
           },
         },
       ],
@@ -55,6 +55,10 @@ test('credentials are in the environment of commands, and nowhere else', async (
   assert.equal((await resultOf(bench, order.sessionId)).reason, 'finished');
   const events = eventsOf(bench, order.sessionId);
   const { createHash } = await import('node:crypto');
-  assert.equal(outputOf(events, 'stdout'), `${createHash('sha256').update(secret).digest('hex')}  -\n`);
+  assert.equal(
+    outputOf(events, 'stdout'),
+    `${createHash('sha256').update(secret).digest('hex')}  -\nit is [credential:DEPLOY_TOKEN]\n`,
+  );
+  assert.equal(outputOf(events, 'stderr'), '[credential:DEPLOY_TOKEN]\n');
   assert.doesNotMatch(JSON.stringify([events, bench.dispatcher.modelRequests]), new RegExp(secret));
 });

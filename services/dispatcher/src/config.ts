@@ -68,6 +68,9 @@ const dispatcherVariables = z.object({
   /** File with the master key of retained content; or the key in AWS KMS. Neither: no project can retain content. */
   LEMNISCATE_CONTENT_KEY: variable.text().optional(),
   LEMNISCATE_CONTENT_KMS_KEY: variable.text().optional(),
+  /** The same for the credentials of agents and MCP servers. Neither: none can be set. */
+  LEMNISCATE_CREDENTIAL_KEY: variable.text().optional(),
+  LEMNISCATE_CREDENTIAL_KMS_KEY: variable.text().optional(),
   /** Another address of KMS than AWS' own. */
   LEMNISCATE_CONTENT_KMS_ENDPOINT: variable.url('http:', 'https:').optional(),
   LEMNISCATE_LEASE_MS: variable.integer(500, 15_000).default(15_000),

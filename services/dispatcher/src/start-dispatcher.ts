@@ -9,14 +9,14 @@ import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
 import { createConfiguredIssuer } from './adapters/create-issuer.ts';
 import { createLocalLogin } from './adapters/local-login.ts';
-import { createKeyFile } from './adapters/content-keys/key-file.ts';
-import { createKmsKeys } from './adapters/content-keys/kms.ts';
+import { chooseMasterKey } from './adapters/content-keys/master-key.ts';
 import { createModels } from './adapters/model/create-models.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
 import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
 import { createAuditProofs } from './adapters/postgres/audit-proofs.ts';
 import { createAuditSearch } from './adapters/postgres/audit-search.ts';
 import { createAuditReader } from './adapters/postgres/audit-reader.ts';
+import { createCredentialStore } from './adapters/postgres/credential-store.ts';
 import { createDatabase } from './adapters/postgres/database.ts';
 import type { PostgresDatabase } from './adapters/postgres/database.ts';
 import { createEventLog } from './adapters/postgres/event-log.ts';
@@ -41,7 +41,6 @@ import { createSegments } from './application/events/segments.ts';
 import { createGates } from './application/gateway/gates.ts';
 import { createOpenExchanges } from './application/gateway/open-exchanges.ts';
 import { settleAttempt } from './application/gateway/reap-exchanges.ts';
-import type { ContentKeys } from './application/ports/content-keys.ts';
 import type { PeopleMap } from './application/ports/people-map.ts';
 import { objectKey } from './application/ports/object-store.ts';
 import { ensureProject } from './application/projects/change-policy.ts';
@@ -114,7 +113,7 @@ async function build(
   const policy = await readPolicyFile(config.LEMNISCATE_DEFAULT_POLICY, budgetDefaults);
   const models = await createModels(config, clock, process.env);
   parts.defer(models.close);
-  const contentKeys = contentKeysOf(config);
+  const masterKeys = masterKeysOf(config);
   const database = await openRecord(config, log, parts);
   const delivery = await openDelivery(config, log, signals, parts);
   const { objects, ...contents } = await openContents(config, log, database, parts);
@@ -167,7 +166,7 @@ async function build(
     auditReader: createAuditReader(database, people),
     auditProofs: createAuditProofs(database),
     people,
-    contentKeys,
+    ...masterKeys,
     auditSearch: createAuditSearch(database, people),
     openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
@@ -286,21 +285,25 @@ async function openRecord(
   return database;
 }
 
-/** @throws CodedError `configuration_invalid` where two are given, or the file is none */
-function contentKeysOf(config: DispatcherConfig): ContentKeys | null {
-  const { LEMNISCATE_CONTENT_KEY: file, LEMNISCATE_CONTENT_KMS_KEY: keyId } = config;
-  if (file !== undefined && keyId !== undefined)
-    throw new CodedError(
-      'configuration_invalid',
-      'LEMNISCATE_CONTENT_KEY and LEMNISCATE_CONTENT_KMS_KEY are both set. Content has one master key; unset the other.',
-    );
-  if (file !== undefined) return createKeyFile(file);
-  if (keyId === undefined) return null;
-  return createKmsKeys({
-    keyId,
-    region: config.AWS_REGION,
-    endpoint: config.LEMNISCATE_CONTENT_KMS_ENDPOINT,
-  });
+/** The master keys of retained content and of credentials; null where the operator names none. */
+function masterKeysOf(config: DispatcherConfig) {
+  const aws = { region: config.AWS_REGION, endpoint: config.LEMNISCATE_CONTENT_KMS_ENDPOINT };
+  return {
+    contentKeys: chooseMasterKey({
+      ...aws,
+      of: 'CONTENT',
+      file: config.LEMNISCATE_CONTENT_KEY,
+      keyId: config.LEMNISCATE_CONTENT_KMS_KEY,
+    }),
+    credentials: createCredentialStore(
+      chooseMasterKey({
+        ...aws,
+        of: 'CREDENTIAL',
+        file: config.LEMNISCATE_CREDENTIAL_KEY,
+        keyId: config.LEMNISCATE_CREDENTIAL_KMS_KEY,
+      }),
+    ),
+  };
 }
 
 /** Redis: the queue, the ledger of slots and the live signals. */

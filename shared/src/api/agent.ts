@@ -3,6 +3,7 @@ import { folderFileSchema } from '../agents/folder.ts';
 import { skillNameSchema } from '../agents/skill-document.ts';
 import { toolNames } from '../tools/catalogue.ts';
 import { projectOrEverySchema } from './identity.ts';
+import { credentialNameSchema } from '../protocol/credential.ts';
 import { projectIdSchema } from './project.ts';
 
 /** Ids of agents: they stand in addresses, costs and logs. */
@@ -25,17 +26,17 @@ export const agentDefinitionSchema = z.strictObject({
     .array(z.strictObject({ name: skillNameSchema, version: z.int().min(1).optional() }))
     .max(50)
     .default([]),
-  /** Names of variables and where their values are kept; never a value. */
+  /** Variables that commands get and whose values they are; never a value. The policy has to name each. */
   credentials: z
     .array(
       z.strictObject({
-        name: z.string().regex(/^[A-Z_][A-Z0-9_]{0,63}$/, 'must be a variable name'),
+        name: credentialNameSchema,
+        /** The encrypted row. Nothing else: whoever may define an agent must not reach the fleet's own files. */
         reference: z
           .string()
-          .max(512)
           .regex(
-            /^(env|file|vault|aws-secrets-manager):[\x21-\x7e]+$/,
-            'must be env:, file:, vault: or aws-secrets-manager: and a name',
+            /^vault:[A-Za-z_][A-Za-z0-9_]{0,127}$/,
+            'must be vault: and the name of one of the agent’s credentials',
           ),
       }),
     )

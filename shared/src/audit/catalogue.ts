@@ -52,6 +52,8 @@ const bodies = {
   'diff.voted': body({ sha256: sha256Schema }),
   'diff.decided': body({ decision: name }),
   'agent.changed': body({ agent: name, version: z.int().min(1), definitionDigest: sha256Schema }),
+  'credential.changed': body({ owner: name, credential: name, version: z.int().min(1) }),
+  'credential.removed': body({ owner: name, credential: name }),
   'skill.pushed': body({ skill: name, project: name, version: z.int().min(1), filesDigest: sha256Schema }),
   'memory.changed': body({ agent: name, project: name, version: z.int() }),
   'policy.changed': body({ policyDigest: sha256Schema }),

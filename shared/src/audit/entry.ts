@@ -44,6 +44,8 @@ export const auditEntryTypes = [
   'diff.voted', // one of several people accepted it
   'diff.decided', // decision, subject, digest, the session's closing digest
   'agent.changed', // agent, its project, version, definition's digest
+  'credential.changed', // its owner, name and version; never a value
+  'credential.removed',
   'skill.pushed', // skill, project, version, digest of its files
   'memory.changed', // agent, project, version before and after, how many files, by whom
   'policy.changed', // project, digest before and after

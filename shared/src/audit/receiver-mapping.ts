@@ -73,6 +73,8 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'diff.voted': map('fileActivity', 99, 3, 'Diff accepted by one of several'),
   'diff.decided': map('fileActivity', 99, 4, 'Diff decided'),
   'agent.changed': map('apiActivity', 3, 5, 'Agent changed'),
+  'credential.changed': map('apiActivity', 3, 6, 'Credential set'),
+  'credential.removed': map('apiActivity', 4, 5, 'Credential removed'),
   'skill.pushed': map('apiActivity', 1, 5, 'Skill pushed'),
   'memory.changed': map('datastoreActivity', 3, 4, 'Memory of an agent changed'),
   'policy.changed': map('apiActivity', 3, 6, 'Policy changed'),

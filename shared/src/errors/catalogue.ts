@@ -25,6 +25,8 @@ export const errorCatalogue = {
   // the words of a session request
   project_unknown: { status: 404, title: 'Unknown project' },
   agent_unknown: { status: 404, title: 'Unknown agent' },
+  credential_missing: { status: 422, title: 'A credential has no value' },
+  credential_refused: { status: 422, title: 'The policy does not name the credential' },
   model_unknown: { status: 422, title: 'Unknown model' },
   runtime_unknown: { status: 422, title: 'Unknown runtime' },
   execution_refused: { status: 422, title: 'Execution place refused' },

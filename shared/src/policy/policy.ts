@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cliToolModes } from '../protocol/session-order.ts';
+import { credentialNameSchema } from '../protocol/credential.ts';
 import { gatewayRulesSchema } from '../model/gateway-rules.ts';
 import { providerTools } from '../model/provider-tools.ts';
 import { delegationSchema } from './delegation.ts';
@@ -42,6 +43,8 @@ const writtenPolicySchema = z.strictObject({
   runtimes: z.array(nameSchema).min(1).max(50).optional(),
   /** Hosts that sandboxes may reach; absent: none. A session with egress is not run again by itself when it is lost. */
   egress: z.array(egressRuleSchema).max(200).optional(),
+  /** Credentials of agents, by variable, that sandboxes may be given; absent: none. Such a session is treated as one with egress. */
+  credentials: z.array(credentialNameSchema).max(200).optional(),
   /** Families of tools that run at the model's provider; absent: none. */
   providerTools: z.array(z.enum(providerTools)).max(20).optional(),
   /** MCP servers whose tools may be used; absent: every one that the session's agent has. */

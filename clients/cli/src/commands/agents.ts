@@ -18,6 +18,7 @@ import { parse } from 'yaml';
 import type { ApiClient } from '../api-client.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
+import { registerAgentCredentials } from './credentials.ts';
 
 const agentPath = (id: string): string => `/v1/agents/${encodeURIComponent(id)}`;
 
@@ -84,6 +85,7 @@ export function registerAgents(program: Command, io: CommandIo): void {
       const view = await defineAgent(await connectFleet(io), id, file, options.project);
       io.stdout.write(`${view.id} is at version ${view.version}.\n`);
     });
+  registerAgentCredentials(agents, io);
 }
 
 interface MemoryOptions {

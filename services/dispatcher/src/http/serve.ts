@@ -13,6 +13,8 @@ import type { RevokeDeps } from '../application/revocation/revoke.ts';
 import type { ReviewDeps } from '../application/review/decide-diff.ts';
 import { registerAccessRoutes } from './access-routes.ts';
 import type { AccessRouteDeps } from './access-routes.ts';
+import type { AgentCredentialDeps } from '../application/agents/agent-credentials.ts';
+import { registerCredentialRoutes } from './credential-routes.ts';
 import { registerAgentRoutes } from './agent-routes.ts';
 import type { SkillDeps } from '../application/agents/skills.ts';
 import { createApp } from './app.ts';
@@ -108,6 +110,7 @@ export type PublicDeps = FrameDeps &
   AuditRouteDeps &
   AccessRouteDeps &
   SkillDeps &
+  AgentCredentialDeps &
   MemoryRouteDeps &
   LoginRouteDeps & {
     /** What one login may ask in a minute. */
@@ -183,6 +186,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerAccessRoutes(app, deps);
   registerLoginRoutes(app, deps);
   registerAgentRoutes(app, deps);
+  registerCredentialRoutes(app, deps);
   registerMemoryRoutes(app, deps);
 }
 

@@ -1,5 +1,7 @@
 import type { EgressReport } from '../ports/egress.ts';
-import type { Sandbox } from '../ports/sandbox-driver.ts';
+import { createRedaction } from '../../domain/redact-stream.ts';
+import type { RedactedStream } from '../../domain/redact-stream.ts';
+import type { Sandbox, SandboxOutput } from '../ports/sandbox-driver.ts';
 import type { SessionContext } from './session-context.ts';
 
 /** Port on the sandbox' own loopback: the one that proxies have by custom. */
@@ -52,7 +54,39 @@ export async function openEgress(
   return proxyVariables;
 }
 
-/** The same sandbox whose commands get these variables, each at its start and nowhere else. */
+/**
+ * The same sandbox whose commands get the agent's credentials, each at its start and nowhere else, and whose output never
+ * shows them: neither to the model nor in any event, log or journal.
+ */
+export function withCredentials(sandbox: Sandbox, credentials: Readonly<Record<string, string>>): Sandbox {
+  if (Object.keys(credentials).length === 0) return sandbox;
+  const redaction = createRedaction(credentials);
+  const inside = withEnvironment(sandbox, credentials);
+  return {
+    ...inside,
+    run: (command) => {
+      const execution = inside.run(command);
+      return { ...execution, output: redacted(execution.output, redaction) };
+    },
+  };
+}
+
+async function* redacted(
+  output: AsyncIterable<SandboxOutput>,
+  redaction: () => RedactedStream,
+): AsyncGenerator<SandboxOutput> {
+  const streams = { stdout: redaction(), stderr: redaction() };
+  for await (const { stream, bytes } of output) {
+    const shown = streams[stream].push(bytes);
+    if (shown.length > 0) yield { stream, bytes: shown };
+  }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    const last = streams[stream].end();
+    if (last.length > 0) yield { stream, bytes: last };
+  }
+}
+
+/** The same sandbox whose commands get these variables. */
 export function withEnvironment(sandbox: Sandbox, env: Readonly<Record<string, string>>): Sandbox {
   if (Object.keys(env).length === 0) return sandbox;
   return { ...sandbox, run: (command) => sandbox.run({ ...command, env: { ...env, ...command.env } }) };

@@ -4,7 +4,7 @@ import type { WorkingCopy } from '../ports/working-copies.ts';
 import { claimSandbox } from './claim-sandbox.ts';
 import type { JsonValue } from '@lemniscate/shared/json.ts';
 import { restoreCheckpoint } from '../checkpoints/restore-checkpoint.ts';
-import { openEgress, withEnvironment } from './open-egress.ts';
+import { openEgress, withCredentials, withEnvironment } from './open-egress.ts';
 import { layAttachments } from './lay-attachments.ts';
 import { layWorkingCopy } from './lay-working-copy.ts';
 import { cut } from '../text-stream.ts';
@@ -30,10 +30,10 @@ export async function startSession(context: SessionContext): Promise<StartedSess
   try {
     const { sandbox: claimed, warm } = await tellIfSlow(context, 'booting', claimSandbox(context, signal));
     const { workingCopy, resumed } = await tellIfSlow(context, 'preparing', fill(context, claimed, signal));
-    const sandbox = withEnvironment(claimed, {
-      ...order.credentials,
-      ...(await openEgress(context, claimed)),
-    });
+    const sandbox = withCredentials(
+      withEnvironment(claimed, await openEgress(context, claimed)),
+      order.credentials ?? {},
+    );
     timings.mark('starting');
     journal.emit({ type: 'running', driver: sandbox.driver, warm, timingsMs: timings.all() });
     for (const text of workingCopy.notices) journal.emit({ type: 'notice', text: cut(text, 4096) });

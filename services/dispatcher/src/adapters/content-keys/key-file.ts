@@ -10,8 +10,8 @@ const about = 'lemniscate content key';
  * The master key from a file that holds 32 bytes in base64 (`openssl rand -base64 32`).
  * @throws CodedError `configuration_invalid`
  */
-export function createKeyFile(path: string): ContentKeys {
-  const key = readKey(path);
+export function createKeyFile(path: string, variable = 'LEMNISCATE_CONTENT_KEY'): ContentKeys {
+  const key = readKey(path, variable);
   // tells keys apart without telling anything of them
   const name = `file:${createHash('sha256').update('lemniscate/content-key/v1').update(key).digest('hex').slice(0, 16)}`;
   return {
@@ -23,29 +23,24 @@ export function createKeyFile(path: string): ContentKeys {
       return Promise.reject(
         new CodedError(
           'storage_failed',
-          `The key was wrapped by ${by}, and LEMNISCATE_CONTENT_KEY is ${name}. Give the key that it was wrapped by.`,
+          `The key was wrapped by ${by}, and ${variable} is ${name}. Give the key that it was wrapped by.`,
         ),
       );
     },
   };
 }
 
-function readKey(path: string): Uint8Array {
+function readKey(path: string, variable: string): Uint8Array {
   let text: string;
   try {
     text = readFileSync(path, 'utf8').trim();
   } catch (error) {
-    throw new CodedError(
-      'configuration_invalid',
-      `LEMNISCATE_CONTENT_KEY: the file ${path} cannot be read.`,
-      {},
-      error,
-    );
+    throw new CodedError('configuration_invalid', `${variable}: the file ${path} cannot be read.`, {}, error);
   }
   const key = Buffer.from(text, 'base64');
   if (key.length === keyBytes && key.toString('base64') === text) return key;
   throw new CodedError(
     'configuration_invalid',
-    `LEMNISCATE_CONTENT_KEY: the file ${path} does not hold 32 bytes in base64. Make one with "openssl rand -base64 32".`,
+    `${variable}: the file ${path} does not hold 32 bytes in base64. Make one with "openssl rand -base64 32".`,
   );
 }

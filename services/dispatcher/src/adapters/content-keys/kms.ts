@@ -8,13 +8,20 @@ export interface KmsOptions {
   readonly region: string;
   /** Absent: AWS' own. */
   readonly endpoint?: string | undefined;
+  /** What the key is used for, as AWS' own log names it and as the ciphertext is bound to it. */
+  readonly purpose?: string;
 }
 
 const callMs = 10_000;
-const context = { purpose: 'lemniscate-content-key' };
 
 /** The master key in AWS KMS: it never leaves there, and who used it when is in AWS' own log. */
-export function createKmsKeys({ keyId, region, endpoint }: KmsOptions): ContentKeys {
+export function createKmsKeys({
+  keyId,
+  region,
+  endpoint,
+  purpose = 'lemniscate-content-key',
+}: KmsOptions): ContentKeys {
+  const context = { purpose };
   const client = new KMSClient({
     region,
     maxAttempts: 3,

@@ -5,6 +5,7 @@ import type { AgentDefinition, AgentView } from '@lemniscate/shared/api/agent.ts
 import { fleetChain, reviewChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { everyProject } from '@lemniscate/shared/identity/roles.ts';
+import type { Role } from '@lemniscate/shared/identity/roles.ts';
 import { requireProject } from '../access/role-bindings.ts';
 import { projectsSeenBy, requireRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
@@ -116,15 +117,16 @@ export async function changeAgent(
   });
 }
 
-function requireAgentAdmin(person: Person, project: string): void {
+/** An agent of every project is an administrator's to handle. @throws CodedError `forbidden` */
+export function requireAgentAdmin(
+  person: Person,
+  project: string,
+  act = 'define this agent',
+  ...also: readonly Role[]
+): void {
   const place = project === everyProject ? null : project;
-  requireRole(
-    person,
-    place,
-    'define this agent',
-    'administrator',
-    ...(place === null ? [] : ['project_admin' as const]),
-  );
+  const admins: readonly Role[] = place === null ? ['administrator'] : ['administrator', 'project_admin'];
+  requireRole(person, place, act, ...admins, ...also);
 }
 
 function isSeenBy(person: Person, project: string): boolean {

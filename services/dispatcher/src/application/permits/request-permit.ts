@@ -143,7 +143,7 @@ async function decide(
   // Most policies bound neither, and a permit is waited for.
   const spent =
     maxTokens === undefined && maxCostUsd === undefined ? null : await readTotals(tx, claim.sessionId);
-  const outcomeUnknown = known?.lost_before === true && mayHaveActedOutside(locked.policy);
+  const outcomeUnknown = known?.lost_before === true && mayHaveActedOutside(locked);
   const session = { ...locked, waited_ms: waited, spent, outcome_unknown: outcomeUnknown };
   // What somebody decided about this very call comes before what they said about its like.
   const approval = known?.approval ?? (outcomeUnknown ? null : (known?.granted ?? null));

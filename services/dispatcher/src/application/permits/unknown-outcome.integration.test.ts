@@ -59,14 +59,15 @@ const approve = async (claim: AttemptClaim) => {
   });
 };
 
-test('with egress a free call that was lost in the middle is asked about; others and other sessions go on', async () => {
+test('with egress or credentials a free call that was lost in the middle is asked about; others and other sessions go on', async () => {
   const free: PolicyInput = { tools: { read_file: 'allow' } };
-  const cases: [PolicyInput, string][] = [
-    [free, 'go'],
-    [{ ...free, egress: ['example.com'] }, 'waiting'],
+  const cases: [PolicyInput, string[], string][] = [
+    [free, [], 'go'],
+    [{ ...free, egress: ['example.com'] }, [], 'waiting'],
+    [free, ['DEPLOY_TOKEN'], 'waiting'],
   ];
-  for (const [policy, again] of cases) {
-    const first = await openTestSession(record, { policy, interactive: true });
+  for (const [policy, credentials, again] of cases) {
+    const first = await openTestSession(record, { policy, credentials, interactive: true });
     assert.equal((await ask(first, proposal('c1'))).verdict, 'go');
     const second = await lose(first);
     assert.equal((await ask(second, proposal('c2', 'other.txt'))).verdict, 'go');

@@ -1,13 +1,17 @@
+import type { AgentDefinition } from '@lemniscate/shared/api/agent.ts';
 import type { Evaluation } from '@lemniscate/shared/policy/evaluate.ts';
 import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
 /**
- * Whether running a call again may do something twice. A sandbox without a way out only computes; one with egress may
- * have published, paid or deleted something before its server was lost.
+ * Whether running a call again may do something twice. A sandbox without a way out only computes; one with egress or
+ * credentials may have published, paid or deleted something before its server was lost.
  */
-export function mayHaveActedOutside(policy: Pick<Policy, 'egress'>): boolean {
-  return (policy.egress ?? []).length > 0;
+export function mayHaveActedOutside(session: {
+  readonly policy: Pick<Policy, 'egress'>;
+  readonly agent_definition: Partial<Pick<AgentDefinition, 'credentials'>>;
+}): boolean {
+  return (session.policy.egress ?? []).length > 0 || (session.agent_definition.credentials ?? []).length > 0;
 }
 
 /**

@@ -2,6 +2,7 @@ import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { ResumeOrder } from '@lemniscate/shared/protocol/checkpoint.ts';
 import { lastCheckpoint, resumeOrder } from '../checkpoints/checkpoint-row.ts';
 import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
+import type { CredentialStore } from '../ports/credential-store.ts';
 import type { AgentServers, PlacementAnswer } from '../ports/agent-servers.ts';
 import type { Log } from '../ports/log.ts';
 import type { ReservedJob } from '../ports/placement-queue.ts';
@@ -11,6 +12,7 @@ import { pinnedPool } from '../servers/configured-server.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import type { Signals } from '../signals.ts';
+import { openCredentials } from '../agents/agent-credentials.ts';
 import { pinMemory } from '../agents/memory.ts';
 import { mintAttempt } from './mint-attempt.ts';
 import type { MintDeps } from './mint-attempt.ts';
@@ -23,6 +25,7 @@ export interface PlaceSessionDeps extends MintDeps {
   readonly servers: AgentServers;
   readonly reservations: Reservations;
   readonly bundleAddress: BundleAddress;
+  readonly credentials: CredentialStore;
   readonly signals: Signals;
   readonly log: Log;
   /** Uniform in [0, 1). */
@@ -93,7 +96,18 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
     const resume = await resumeOf(deps, session.id, session.project_id);
     const memory = await pinMemory(deps.database, session);
     const files = memory?.files ?? null;
-    const order = sessionOrder(session, attempt, relayToken, repository, resume, deps.times, files);
+    const credentials = await credentialsOf(deps, session);
+    if (credentials === null) return 'moved';
+    const order = sessionOrder(
+      session,
+      attempt,
+      relayToken,
+      repository,
+      resume,
+      deps.times,
+      files,
+      credentials,
+    );
     const answer = await deps.servers.place(serverId, order);
     if (answer.kind !== 'taken') return await takeBack(deps, job, session, attempt, serverId, answer);
     occupied = await isLive(deps, job.sessionId, attempt);
@@ -115,6 +129,20 @@ async function resumeOf(
   const checkpoint = await lastCheckpoint(deps.database, sessionId);
   if (checkpoint === null) return null;
   return resumeOrder(checkpoint, (sha256) => deps.bundleAddress(projectId, sha256));
+}
+
+/** Null when the session has ended over one that was removed since it was opened. */
+async function credentialsOf(
+  deps: PlaceSessionDeps,
+  session: SessionRow,
+): Promise<Readonly<Record<string, string>> | null> {
+  try {
+    return await openCredentials(deps.database, deps.credentials, session);
+  } catch (error) {
+    if (!isCodedError(error, 'credential_missing')) throw error;
+    await endUnstarted(deps, session.id, 'start_failed', error.message);
+    return null;
+  }
 }
 
 async function takeBack(
@@ -180,10 +208,17 @@ export async function endWithoutCapacity(
   sessionId: string,
   message: string,
 ): Promise<void> {
+  await endUnstarted(deps, sessionId, 'no_capacity', message);
+}
+
+async function endUnstarted(
+  deps: Pick<PlaceSessionDeps, 'database' | 'audit' | 'events' | 'self' | 'signals'>,
+  sessionId: string,
+  reason: 'no_capacity' | 'start_failed',
+  message: string,
+): Promise<void> {
   try {
-    await deps.database.transaction((tx) =>
-      endSession(deps, tx, { sessionId, reason: 'no_capacity', message }),
-    );
+    await deps.database.transaction((tx) => endSession(deps, tx, { sessionId, reason, message }));
   } catch (error) {
     if (isCodedError(error, 'session_ended')) return;
     throw error;

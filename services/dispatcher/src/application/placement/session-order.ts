@@ -49,6 +49,8 @@ export function sessionOrder(
   times: OrderTimes,
   /** What the agent remembers; null: it has no memory. */
   memory: readonly FolderFile[] | null,
+  /** The environment of commands, opened for this order alone. */
+  credentials: Readonly<Record<string, string>>,
 ): SessionOrder {
   const { policy } = session;
   const { tools: wanted } = session.agent_definition;
@@ -89,6 +91,7 @@ export function sessionOrder(
     commandMaxOutputBytes: policy.commandMaxOutputBytes,
     profile: policy.sandboxProfile ?? defaultProfile,
     ...(policy.egress === undefined || policy.egress.length === 0 ? {} : { egress: policy.egress }),
+    ...(Object.keys(credentials).length === 0 ? {} : { credentials: { ...credentials } }),
     relayToken,
     leaseMs: times.leaseMs,
     startWithinMs: times.startTimeoutMs,

@@ -36,6 +36,7 @@ const renamed: readonly (readonly [table: string, column: string])[] = [
   ['agent_servers', 'drained_by'],
   ['server_invitations', 'invited_by'],
   ['agent_versions', 'changed_by'],
+  ['credentials', 'changed_by'],
   ['skills', 'pushed_by'],
   ['memories', 'changed_by'],
   ['memory_proposals', 'decided_by'],

@@ -7,11 +7,13 @@ import { placementClass } from '@lemniscate/shared/queue/placement-class.ts';
 import { queueDelaySeconds, usualPriority } from '@lemniscate/shared/queue/priority.ts';
 import { hasRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
+import { checkCredentials } from '../agents/agent-credentials.ts';
 import { defaultAgent, loadAgent } from '../agents/agents.ts';
 import type { FrozenAgent } from '../agents/agents.ts';
 import { loadSkills } from '../agents/skills.ts';
 import type { FrozenSkill } from '../agents/skills.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
+import type { CredentialStore } from '../ports/credential-store.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { refuseFullBacklog } from '../admission/backlog-bound.ts';
@@ -29,6 +31,7 @@ export interface CreateSessionDeps {
   readonly audit: AuditLog;
   readonly events: EventLog;
   readonly signals: Signals;
+  readonly credentials: CredentialStore;
   readonly newId: NewId;
   readonly models: ModelOffer;
   /** Sessions of one project that may wait, where the project sets no bound of its own. */
@@ -54,6 +57,7 @@ export async function createSession(
   }
   const frozen = await loadProjectPolicy(deps.database, request.project);
   const agent = await loadAgent(deps.database, request.project, request.agent ?? defaultAgent);
+  await checkCredentials(deps.database, deps.credentials, frozen.policy, agent);
   const skills = await loadSkills(deps.database, request.project, agent.definition.skills);
   const order = { ...checkOrder(request, frozen.policy, deps.models, agent.definition), agent, skills };
   const id = deps.newId('session');

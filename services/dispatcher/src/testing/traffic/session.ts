@@ -11,6 +11,8 @@ export interface TestSessionOptions {
   readonly policy?: PolicyInput;
   readonly relayTokenHash?: string;
   readonly model?: string;
+  /** Variables that the session's agent has credentials for. */
+  readonly credentials?: readonly string[];
 }
 
 /** Puts a placed session into the record, as the control side would have left it: attempt 1, live on `server-a`. */
@@ -27,9 +29,9 @@ export async function openTestSession(
     );
     await tx.query(
       `INSERT INTO sessions (id, project_id, state, phase, attempt, server_id, instruction, repository, runtime, model,
-         surface, interactive, execution, opened_by, policy, policy_digest, running_at)
+         surface, interactive, execution, opened_by, policy, policy_digest, agent_definition, running_at)
        VALUES ($1, 'local', $2, $3, 1, 'server-a', 'do it', '{"kind":"path","path":"/r"}', 'native', $4, $5, $6,
-         'server', 'person-1', $7, $8, CASE WHEN $2 = 'running' THEN now() END)`,
+         'server', 'person-1', $7, $8, $9, CASE WHEN $2 = 'running' THEN now() END)`,
       [
         sessionId,
         options.state ?? 'running',
@@ -39,6 +41,9 @@ export async function openTestSession(
         options.interactive ?? false,
         policy,
         '1'.repeat(64),
+        JSON.stringify({
+          credentials: (options.credentials ?? []).map((name) => ({ name, reference: `vault:${name}` })),
+        }),
       ],
     );
     await tx.query(

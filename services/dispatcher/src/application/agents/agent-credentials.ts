@@ -1,0 +1,137 @@
+import type { AgentDefinition } from '@lemniscate/shared/api/agent.ts';
+import type { CredentialView } from '@lemniscate/shared/api/credential.ts';
+import { fleetChain, reviewChain } from '@lemniscate/shared/audit/entry.ts';
+import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { everyProject } from '@lemniscate/shared/identity/roles.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
+import type { Person } from '../identity.ts';
+import type { CredentialOwner, CredentialStore } from '../ports/credential-store.ts';
+import type { Transaction } from '../ports/transaction.ts';
+import { requireAgentAdmin } from './agents.ts';
+import type { AgentDeps } from './agents.ts';
+
+export interface AgentCredentialDeps extends AgentDeps {
+  readonly credentials: CredentialStore;
+}
+
+const ownerOf = (agent: string): CredentialOwner => ({ kind: 'agent', id: agent });
+
+/** Name of the row that a definition refers to. */
+const rowName = (reference: string): string => reference.slice('vault:'.length);
+
+/**
+ * Sets or replaces what an agent logs in with. From here on it is never shown again.
+ * @throws CodedError `agent_unknown`, `forbidden`, `request_invalid` without a master key
+ */
+export async function setAgentCredential(
+  deps: AgentCredentialDeps,
+  person: Person,
+  agent: string,
+  name: string,
+  value: string,
+): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const project = await projectOfAgent(tx, person, agent);
+    const version = await deps.credentials.set(tx, ownerOf(agent), name, value, person.subject);
+    const body = { owner: `agent ${agent}`, credential: name, version };
+    await tell(deps, tx, project, { type: 'credential.changed', subject: person.subject, body });
+  });
+}
+
+/** @throws CodedError `agent_unknown`, `forbidden`, `not_found` */
+export async function removeAgentCredential(
+  deps: AgentCredentialDeps,
+  person: Person,
+  agent: string,
+  name: string,
+): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const project = await projectOfAgent(tx, person, agent);
+    if (!(await deps.credentials.remove(tx, ownerOf(agent), name)))
+      throw new CodedError('not_found', `Agent "${agent}" has no credential ${name}.`, { agent, name });
+    const body = { owner: `agent ${agent}`, credential: name };
+    await tell(deps, tx, project, { type: 'credential.removed', subject: person.subject, body });
+  });
+}
+
+/** Names, never values. @throws CodedError `agent_unknown`, `forbidden` */
+export async function listAgentCredentials(
+  deps: AgentCredentialDeps,
+  person: Person,
+  agent: string,
+): Promise<CredentialView[]> {
+  await projectOfAgent(deps.database, person, agent, 'auditor');
+  return deps.credentials.list(deps.database, ownerOf(agent));
+}
+
+/** The agent's project; a stranger learns no more than that there is no such agent. */
+async function projectOfAgent(
+  tx: Transaction,
+  person: Person,
+  agent: string,
+  ...also: readonly 'auditor'[]
+): Promise<string> {
+  const [row] = await tx.query<{ project_id: string }>('SELECT project_id FROM agents WHERE id = $1', [
+    agent,
+  ]);
+  if (row === undefined)
+    throw new CodedError('agent_unknown', `There is no agent "${agent}". GET /v1/agents lists them.`, {
+      agent,
+    });
+  requireAgentAdmin(person, row.project_id, 'handle the credentials of this agent', ...also);
+  return row.project_id;
+}
+
+async function tell(deps: AgentDeps, tx: Transaction, project: string, draft: AuditDraft): Promise<void> {
+  await deps.audit.append(tx, project === everyProject ? fleetChain : reviewChain(project), [draft]);
+}
+
+type NamedCredentials = Partial<Pick<AgentDefinition, 'credentials'>>;
+
+/**
+ * Whether a session of the project may have the agent's credentials: the policy names each, and each has a value.
+ * @throws CodedError `credential_refused`, `credential_missing`
+ */
+export async function checkCredentials(
+  tx: Transaction,
+  store: CredentialStore,
+  policy: Pick<Policy, 'credentials'>,
+  agent: { readonly id: string; readonly definition: NamedCredentials },
+): Promise<void> {
+  const wanted = agent.definition.credentials ?? [];
+  if (wanted.length === 0) return;
+  const refused = wanted.map(({ name }) => name).filter((name) => !policy.credentials?.includes(name));
+  if (refused.length > 0)
+    throw new CodedError(
+      'credential_refused',
+      `Agent "${agent.id}" has credentials that the project's policy does not name: ${refused.join(', ')}. Its administrator can add them to "credentials", or take another agent.`,
+      { agent: agent.id, refused },
+    );
+  const known = await store.list(tx, ownerOf(agent.id));
+  const missing = wanted
+    .map(({ reference }) => rowName(reference))
+    .filter((name) => !known.some((row) => row.name === name));
+  if (missing.length > 0)
+    throw new CodedError(
+      'credential_missing',
+      `No value is set for ${missing.join(', ')} of agent "${agent.id}". Set it with "lemniscate agents credentials set ${agent.id} NAME", or take it out of the definition.`,
+      { agent: agent.id, missing },
+    );
+}
+
+/**
+ * The values that a session's commands get, by variable, for its order and nothing else.
+ * @throws CodedError `credential_missing`, `storage_failed`
+ */
+export async function openCredentials(
+  tx: Transaction,
+  store: CredentialStore,
+  session: { readonly agent: string; readonly agent_definition: NamedCredentials },
+): Promise<Readonly<Record<string, string>>> {
+  const wanted = session.agent_definition.credentials ?? [];
+  if (wanted.length === 0) return {};
+  const names = [...new Set(wanted.map(({ reference }) => rowName(reference)))];
+  const opened = await store.open(tx, ownerOf(session.agent), names);
+  return Object.fromEntries(wanted.map(({ name, reference }) => [name, opened[rowName(reference)] ?? '']));
+}
