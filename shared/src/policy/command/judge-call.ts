@@ -20,6 +20,7 @@ import type { Inner } from './wrappers/inner.ts';
 import { gitCommandAt, settingOf } from './wrappers/git.ts';
 import { shells } from './wrappers/shells.ts';
 import { unwrap } from './wrappers/unwrap.ts';
+import { windowsRefusalsIn } from './windows/judge-windows-line.ts';
 
 /** Why a piece asks that an approval command of the policy covers. */
 export const approvalReason = 'the policy wants an approval for this command';
@@ -156,17 +157,13 @@ function judgeInner(inner: Inner, scope: Scope, facts: Circumstances, judgeCode:
   return judgeCall(inner.run, scope, { ...facts, dynamic: false }, judgeCode);
 }
 
-/** PowerShell and cmd share enough with bash to be read by its parser; where they do not, their words are searched. */
+/** PowerShell and cmd share enough with bash to be read by its parser; where they do not, their own reading is asked. */
 function judgeWindowsCode(code: string, scope: Scope, judgeCode: JudgeCode): void {
+  for (const { text, reason } of windowsRefusalsIn(code)) note(scope, text, 'refuse', reason);
   try {
     return judgeCode(code, scope);
   } catch (error) {
     if (!(error instanceof UnreadableScript)) throw error;
-  }
-  for (const piece of code.split(/[;|&(){}\n]+/)) {
-    const words = piece.trim().split(/\s+/);
-    const refused = words[0] === '' ? undefined : refusalOf(callOf({ words, raws: words }, scope.cwd));
-    if (refused !== undefined) note(scope, piece, 'refuse', refused);
   }
   return note(scope, code, 'ask', 'code of another shell that is not understood');
 }

@@ -6,8 +6,9 @@ import type { CommandJudgement, CommandRules, Piece } from './judgement.ts';
 import { note } from './pieces.ts';
 import { createScope } from './scope.ts';
 import type { Scope } from './scope.ts';
-import { readScript } from './syntax/bash-syntax.ts';
+import { readScript, UnreadableScript } from './syntax/bash-syntax.ts';
 import { judgeCode, walkScript } from './walk-script.ts';
+import { windowsRefusalsIn } from './windows/judge-windows-line.ts';
 
 /** Longest command that is judged, in UTF-16 units; what is longer is not shortened but `disabled`. */
 export const maxCommandLength = 100 * 1024;
@@ -29,8 +30,15 @@ export function judgeCommand(command: string, rules: CommandRules): CommandJudge
     judgeLatentCode(scope);
     return { verdict: verdictOf(scope.shared.pieces), pieces: scope.shared.pieces };
   } catch (error) {
+    if (error instanceof UnreadableScript) return unreadLine(command, error.message);
     return unread(command, error instanceof Error ? error.message : 'the judgement failed');
   }
+}
+
+/** What bash cannot parse may be a line of Windows; of that only the refusals are told apart. */
+function unreadLine(command: string, reason: string): CommandJudgement {
+  const refused = windowsRefusalsIn(command).map((found): Piece => ({ ...found, verdict: 'refuse' }));
+  return refused.length > 0 ? { verdict: 'refuse', pieces: refused } : unread(command, reason);
 }
 
 /** A script without commands, such as a comment, runs nothing. */

@@ -1,9 +1,11 @@
 import { callOf, waysOf } from './calls.ts';
+import type { Words } from './calls.ts';
 import type { Circumstances } from './judge-call.ts';
 import { judgeCall, refusalsOnly } from './judge-call.ts';
 import { collectVariables } from './collect-variables.ts';
 import { variableDoubt } from './hardening/variables.ts';
 import { joinPath } from './paths/path-kind.ts';
+import { drivePath } from './paths/windows-path.ts';
 import { note } from './pieces.ts';
 import { inputOf, judgeRedirection } from './redirections.ts';
 import { branchOff, spend } from './scope.ts';
@@ -227,7 +229,7 @@ function walkCommand(command: Command, scope: Scope): void {
       );
   }
   const words = ways[0]?.words ?? [];
-  changeDirectory(words, scope);
+  changeDirectory(ways[0] ?? { words: [], raws: [] }, scope);
   forget(words, scope);
   return undefined;
 }
@@ -285,10 +287,15 @@ function settle(command: Command, scope: Scope): void {
 }
 
 /** Follows `cd` and `pushd`: a relative path after them is somewhere else. */
-function changeDirectory(words: readonly string[], scope: Scope): void {
+function changeDirectory({ words, raws }: Words, scope: Scope): void {
   if (words[0] === 'popd') scope.cwd = mark.unknown;
   if (words[0] !== 'cd' && words[0] !== 'pushd') return;
-  const target = words.slice(1).find((word) => word === '-' || !word.startsWith('-'));
+  const at = words.findIndex(
+    (word, index) =>
+      index > 0 && (word === '-' || !word.startsWith('-')) && !(word === '/d' && index + 1 < words.length),
+  );
+  const target = words[at];
   if (target === '-') scope.cwd = mark.unknown;
-  else scope.cwd = target === undefined ? mark.home : joinPath(target, scope.cwd);
+  else
+    scope.cwd = target === undefined ? mark.home : joinPath(drivePath(raws[at] ?? '') ?? target, scope.cwd);
 }

@@ -82,7 +82,10 @@ const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
       effect: 'reads options from a file',
     },
   ],
-  wget: [evaluated('--use-askpass -e --execute --config', 'aoiOPAtTwQUDRlI')],
+  wget: [
+    evaluated('--use-askpass -e --execute --config', 'aoiOPAtTwQUDRlI'),
+    writes('-O --output-document -o --output-file', 'aeiPAtTwQUDRlIB'),
+  ],
   rsync: [{ ...evaluated('-e --rsh --rsync-path', 'fBMT'), harmless: /^ssh( -p ?\d+| -i ?[\w./~-]+)*$/ }],
   scp: [evaluated('-S', 'cDiloFPX'), ...ssh],
   sftp: [evaluated('-S -b', 'BcDFiloPRsX'), ...ssh],

@@ -105,10 +105,11 @@ const gitOptions: readonly {
   },
   { pattern: /^(-O|--open-files-in-pager)/, commands: /^grep$/, reason: 'git runs code' },
   {
-    pattern: /^(--upload-pack|--receive-pack|-u$)/,
+    pattern: /^(--upload-pack|-u$)/,
     commands: /^(clone|fetch|pull|ls-remote|fetch-pack)$/,
     reason: 'git runs code',
   },
+  { pattern: /^--receive-pack/, commands: /^(push|send-pack)$/, reason: 'git runs code' },
   {
     pattern: /^(--template|--config|-c$)/,
     commands: /^(clone|init)$/,
@@ -210,6 +211,16 @@ const writesSystem: Doubts = (call) => {
     : undefined;
 };
 
+/** `tee` is a redirection that is spelled as a command; only a free command that names the file lifts that. */
+const tee: Doubts = (call) =>
+  at(
+    call.words.findIndex(
+      (word, place) =>
+        place > 0 && word !== '' && !word.startsWith('-') && pathKind(word, call.cwd) !== 'sink',
+    ),
+    'writes a file',
+  );
+
 const ddUnknown: Doubts = (call) => {
   const index = call.words.findIndex((word) => word.startsWith('of=') && hasUnknown(word));
   return at(index, 'what is written is known only when it runs');
@@ -295,7 +306,7 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   mv: [writesSystem, movesSystem],
   ln: [writesSystem],
   install: [writesSystem],
-  tee: [writesSystem],
+  tee: [tee],
   dd: [writesSystem, ddUnknown],
   touch: [writesSystem],
   rsync: [writesSystem],

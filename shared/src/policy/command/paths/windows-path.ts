@@ -17,3 +17,9 @@ export function isWindowsSystemPath(written: string): boolean {
   if (variables.test(path) && /^[%$]/.test(path)) return true;
   return systemFolders.test(path) && !usersBelow.test(path);
 }
+
+/** `C:\\Windows` as it is seen from the shells on Windows that read bash: `/C/Windows`. */
+export function drivePath(written: string): string | undefined {
+  const found = /^["']*([a-z]):[\\/]+(.*?)["'\s]*$/is.exec(written);
+  return found === null ? undefined : `/${found[1] ?? ''}/${(found[2] ?? '').replaceAll('\\', '/')}`;
+}

@@ -1,5 +1,5 @@
-import { hasUnknown, mark, showMarks } from '../syntax/marks.ts';
-import { pathKind } from '../paths/path-kind.ts';
+import { hasUnknown, isKnown, mark, showMarks } from '../syntax/marks.ts';
+import { pathKind, plainPath } from '../paths/path-kind.ts';
 import type { PathKind } from '../paths/path-kind.ts';
 import { isWindowsSystemPath } from '../paths/windows-path.ts';
 import type { Call, Refusal } from './call.ts';
@@ -47,13 +47,24 @@ const windowsDeletes: Refusal = (call) => {
 const moves: Refusal = (call) => {
   const operands = operandsOf(call);
   const sources = operands.slice(0, -1).map((path) => pathKind(path, call.cwd));
-  if (sources.some((kind) => kind === 'root' || kind === 'system')) return 'moves a system directory away';
+  const away = sources.some(
+    (kind, index) => kind === 'root' || kind === 'system' || isSystemFolder(operands[index] ?? '', call.cwd),
+  );
+  if (away) return 'moves a system directory away';
   const whole = operands
     .slice(0, -1)
     .some((path, index) => sources[index] === 'systemFile' && path.endsWith(mark.star));
   if (whole) return 'moves the files of a system directory away';
   return replacesDevice(call, operands.at(-1), ['device', 'sink']);
 };
+
+/** `/usr/bin`, `/var/lib`: what makes up the tree stands one level lower there. */
+function isSystemFolder(path: string, cwd: string): boolean {
+  const { base, names } = plainPath(path, cwd);
+  return (
+    base === 'root' && names.length === 2 && /^(usr|var)$/.test(names[0] ?? '') && isKnown(names[1] ?? '')
+  );
+}
 
 const copies: Refusal = (call) => replacesDevice(call, operandsOf(call).at(-1), ['device']);
 

@@ -8,6 +8,7 @@ import {
 } from './kernel-and-firewall.ts';
 import { permissionRefusals } from './permissions.ts';
 import { escalators, privilegeRefusals, runAsVerb } from './privilege.ts';
+import { windowsRefusals } from './windows.ts';
 
 const always =
   (reason: string): Refusal =>
@@ -33,6 +34,7 @@ const byArguments: readonly Readonly<Record<string, Refusal>>[] = [
   permissionRefusals,
   privilegeRefusals,
   kernelAndFirewallRefusals,
+  ...windowsRefusals,
 ];
 
 /**

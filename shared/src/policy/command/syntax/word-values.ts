@@ -1,6 +1,6 @@
 import { spend } from '../scope.ts';
 import type { Scope } from '../scope.ts';
-import type { CommandExpansionPart, ParameterExpansionPart, Word, WordPart } from './bash-syntax.ts';
+import type { Command, CommandExpansionPart, ParameterExpansionPart, Word, WordPart } from './bash-syntax.ts';
 import { expandBraces } from './braces.ts';
 import { asUnquoted, literal, mark } from './marks.ts';
 
@@ -118,9 +118,22 @@ function activate(text: string): string {
   });
 }
 
+/**
+ * Who runs the command, as the shell says it. The sandbox gives no identity but an ordinary one, so any name that is
+ * not root's stands for it; a script that sets the variable itself is followed like every other.
+ */
+const ownIdentity: Readonly<Record<string, string>> = {
+  USER: 'user',
+  LOGNAME: 'user',
+  UID: '1000',
+  EUID: '1000',
+};
+
 function variableTexts(name: string, scope: Scope, quoted: boolean): readonly string[] {
   if (name === 'HOME' && !scope.shared.variables.has('HOME')) return [mark.home];
   if (name === 'PWD' && !scope.shared.variables.has('PWD')) return [scope.cwd === '' ? '.' : scope.cwd];
+  if (Object.hasOwn(ownIdentity, name) && !scope.shared.variables.has(name))
+    return [ownIdentity[name] ?? mark.unknown];
   if (name === 'IFS' && !scope.shared.variables.has('IFS')) return [quoted ? ' ' : mark.split];
   const positional = positionalTexts(name, scope);
   const found = positional ?? scope.shared.variables.get(name);
@@ -156,6 +169,8 @@ function substitutionTexts(part: CommandExpansionPart, scope: Scope, quoted: boo
   const command = statement?.command;
   if (command?.type !== 'Command' || command.name === undefined) return [mark.unknown];
   if (command.name.value === 'pwd' && command.args.length === 0) return variableTexts('PWD', scope, quoted);
+  const identity = identityPrinted(command);
+  if (identity !== undefined) return [identity];
   if (command.name.value !== 'echo' && command.name.value !== 'printf') return [mark.unknown];
   const words = command.args.map((arg) =>
     arg.type === 'Word' && arg.parts === undefined ? arg.value : undefined,
@@ -163,6 +178,13 @@ function substitutionTexts(part: CommandExpansionPart, scope: Scope, quoted: boo
   if (words.some((word) => word === undefined)) return [mark.unknown];
   const text = literal(words.filter((word) => !/^-[neE]+$/.test(word ?? '')).join(' '));
   return [quoted ? text : asUnquoted(text), mark.unknown];
+}
+
+/** `$(id -u)`, `$(whoami)`: the same identity as in `$UID` and `$USER`. */
+function identityPrinted({ name, args }: Command): string | undefined {
+  const text = [name?.value ?? '', ...args.map((arg) => (arg.type === 'Word' ? arg.value : '='))].join(' ');
+  if (/^(whoami|logname|id -(un|nu|gn|ng))$/.test(text)) return ownIdentity['USER'];
+  return /^id -[ug]$/.test(text) ? ownIdentity['UID'] : undefined;
 }
 
 function tilde(text: string, written: string, scope: Scope): string {

@@ -20,13 +20,6 @@ export const shells: readonly string[] = [
   'tcsh',
 ];
 
-/** Shells of Windows: the rest of the words after the switch is the code. */
-const windowsShells: Readonly<Record<string, RegExp>> = {
-  cmd: /^["']?\/[ckr]$/i,
-  powershell: /^-(c|command)$/i,
-  pwsh: /^-(c|command)$/i,
-};
-
 const valued = /^[-+][A-Za-z]*[oO]$|^--(rcfile|init-file|command-file)$/;
 
 /** What a shell is told to run by its arguments, and whether it reads its code from the standard input. */
@@ -62,22 +55,4 @@ export function readShell(call: Call): ShellReading {
     inner: { from: index, run: { code: first, positional: call.words.slice(index + 1) } },
     readsInput: false,
   };
-}
-
-/** `cmd /c …`, `powershell -Command …`. */
-export function readWindowsShell(call: Call): Inner | undefined {
-  const flag = windowsShells[call.name];
-  if (flag === undefined) return undefined;
-  const at = call.raws.findIndex((raw, index) => index > 0 && flag.test(raw));
-  // without a switch, powershell's first operand is the code
-  const from = at >= 0 ? at + 1 : call.name === 'cmd' ? call.words.length : firstOperand(call);
-  if (from >= call.words.length) return undefined;
-  const rest = call.raws.slice(from);
-  const code = rest.length === 1 ? (call.words[from] ?? '') : rest.join(' ');
-  return { from, run: { code, windows: true } };
-}
-
-function firstOperand(call: Call): number {
-  const at = call.words.findIndex((word, index) => index > 0 && !/^[-/]/.test(word));
-  return at < 0 ? call.words.length : at;
 }

@@ -6,7 +6,8 @@ import { readGit } from './git.ts';
 import { readWrapper } from './grammar.ts';
 import type { WrapperGrammar } from './grammar.ts';
 import type { Inner } from './inner.ts';
-import { readShell, readWindowsShell, shells } from './shells.ts';
+import { readWindowsShell } from '../windows/windows-shells.ts';
+import { readShell, shells } from './shells.ts';
 import { wrapperTable } from './table.ts';
 import { readParallel, readXargs } from './xargs.ts';
 
