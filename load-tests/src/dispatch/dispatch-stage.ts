@@ -38,6 +38,10 @@ export interface DispatchStage {
   /** When each session's order arrived, by session (`performance.now`). */
   readonly arrivals: ReadonlyMap<string, number>;
   startDispatchers(count: number): Promise<readonly StageDispatcher[]>;
+  /** From now on sessions stand still when their order has been accepted, until the stage is asked to be idle. */
+  holdSessions(): void;
+  /** Lets held sessions go on; resolves when none is left: what an earlier load left does not weigh on the next one. */
+  isIdle(): Promise<void>;
 }
 
 const servers = 20;
@@ -62,7 +66,9 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
   writeFileSync(loginFile, JSON.stringify({ token, subject: 'bench', name: 'Bench', expiresAt }));
 
   const arrivals = new Map<string, number>();
+  let gate: PromiseWithResolvers<void> | null = null;
   let internalUrls: readonly string[] = [];
+  let beating = false;
   const fleet = await startSimulatedFleet({
     plan: {
       seed: 1,
@@ -80,6 +86,7 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
     onTaken: ({ order, at }) => {
       if (!arrivals.has(order.sessionId)) arrivals.set(order.sessionId, at);
     },
+    mayGoOn: () => gate?.promise ?? Promise.resolve(),
   });
   parts.defer(() => fleet.close());
   const environmentOf = async (name: string, port: number, internalPort: number) => {
@@ -101,6 +108,7 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
       LEMNISCATE_LOCAL_LOGIN: loginFile,
       LEMNISCATE_LOG_LEVEL: 'error',
       LEMNISCATE_QUEUE_MAX_BACKLOG: '1000000',
+      LEMNISCATE_SERVER_STARTING_LIMIT: '10000',
       LEMNISCATE_EXIT_WITH_PARENT: 'true',
       AGENT_SERVERS: fleet.addresses.join(','),
     };
@@ -142,6 +150,16 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
     fleet,
     token,
     arrivals,
+    holdSessions: () => {
+      gate = Promise.withResolvers();
+    },
+    isIdle: async () => {
+      gate?.resolve();
+      gate = null;
+      for (const until = performance.now() + readyWithinMs; performance.now() < until; await delay(50))
+        if (fleet.servers.every((server) => server.status().held.length === 0)) return;
+      throw new Error(`servers still hold sessions after ${readyWithinMs} ms`);
+    },
     startDispatchers: async (count) => {
       const started: StageDispatcher[] = [];
       for (let index = 0; index < count; index += 1) {
@@ -152,6 +170,8 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
       internalUrls = started.map(({ internalUrl }) => internalUrl);
       const [first] = started;
       if (first !== undefined) await allUsable(first.publicUrl, token);
+      if (!beating) fleet.startHeartbeats();
+      beating = true;
       return started;
     },
   };

@@ -25,6 +25,8 @@ export interface SimulatedFleetOptions {
   readonly dispatcherUrls: () => readonly string[];
   readonly onTaken?: (order: TakenOrder) => void;
   readonly onFault?: (what: string) => void;
+  /** Sessions go on from their orders when this resolves; absent: at once. */
+  readonly mayGoOn?: () => Promise<void>;
 }
 
 /** Agent servers without sandboxes: the real protocol over real mutual TLS. */
@@ -77,6 +79,7 @@ export async function startSimulatedFleet(options: SimulatedFleetOptions): Promi
       drawWorkMs: () => drawMs(plan.work, random),
       onTaken: options.onTaken ?? (() => undefined),
       onFault: options.onFault ?? (() => undefined),
+      mayGoOn: options.mayGoOn ?? (() => Promise.resolve()),
     });
     byAddress.set(addressOf(index), { server, context: createSecureContext({ ca, cert, key }) });
   }

@@ -27,6 +27,8 @@ export interface SimulatedServerOptions {
   readonly drawWorkMs: () => number;
   readonly onTaken: (order: TakenOrder) => void;
   readonly onFault: (what: string) => void;
+  /** A session goes on from its order when this resolves. */
+  readonly mayGoOn: () => Promise<void>;
 }
 
 type Given =
@@ -153,7 +155,8 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
       if (fault === 'fail') return problem(500, 'internal', 'a simulated fault');
       held.set(one.sessionId, one.attempt);
       options.onTaken({ server: name, order, at: performance.now() });
-      if (fault !== 'mute') later(options.drawStartMs(), () => void run(one));
+      if (fault !== 'mute')
+        later(options.drawStartMs(), () => void options.mayGoOn().then(async () => run(one)));
       return fault === 'cut' ? { kind: 'cut' } : { kind: 'answer', status: 202, body: one };
     },
     remove: (one) => {

@@ -1,5 +1,5 @@
 import { Pool, types } from 'pg';
-import type { ClientBase, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Database, Transaction } from '../../application/ports/transaction.ts';
 
@@ -69,6 +69,7 @@ async function withTransaction<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   // Not awaited: BEGIN travels with the first statement. Its failure shows as that statement's, and at COMMIT.
+  inOneWrite(client);
   const begun = client.query('BEGIN').then(
     () => null,
     (error: unknown) => mapError(error, url),
@@ -104,17 +105,35 @@ async function withTransaction<Result>(
 }
 
 async function run<Row extends Record<string, unknown>>(
-  client: ClientBase,
+  client: PoolClient,
   url: URL,
   text: string,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
+  inOneWrite(client);
   try {
     const result = await client.query<Row>({ ...nameOf(text, values), text, values: [...values] });
     return result.rows;
   } catch (error) {
     throw mapError(error, url);
   }
+}
+
+const corked = new WeakSet<PoolClient>();
+
+/**
+ * What is asked in one turn of the event loop leaves as one write. The driver writes once a statement, and writing to
+ * sockets was 40 % of what a dispatcher did under load.
+ */
+function inOneWrite(client: PoolClient): void {
+  if (corked.has(client)) return;
+  const { stream } = client.connection;
+  corked.add(client);
+  stream.cork();
+  process.nextTick(() => {
+    corked.delete(client);
+    stream.uncork();
+  });
 }
 
 /** Statements that are kept prepared, by text. Texts are constants of ours; one that is built at run time stays unnamed beyond this. */

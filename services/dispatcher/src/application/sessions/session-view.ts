@@ -54,8 +54,10 @@ export async function selectSessionViews(tx: Transaction, selection: ViewSelecti
          coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
          trim_scale(coalesce(sum(cost_usd), 0))::text AS cost_usd,
          coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE usage.state <> 'begun'), true) AS priced
-       FROM usage WHERE usage.session_id = s.id
-         OR usage.session_id IN (SELECT c.id FROM sessions c WHERE c.parent_id IS NOT NULL AND c.ancestors @> ARRAY[s.id])
+       -- One array: an OR with a subquery was planned as a scan of everybody's usage.
+       FROM usage WHERE usage.session_id = ANY (ARRAY(
+         SELECT s.id UNION ALL
+         SELECT c.id FROM sessions c WHERE c.parent_id IS NOT NULL AND c.ancestors @> ARRAY[s.id]))
      ) u
      ORDER BY s.id DESC`,
     selection.values,
