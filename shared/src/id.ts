@@ -11,6 +11,10 @@ export const idPrefixes = {
   request: 'req',
   serviceToken: 'tok',
   hold: 'hold',
+  object: 'obj',
+  comment: 'cmt',
+  delivery: 'dlv',
+  inboxItem: 'inb',
 } as const;
 export type IdKind = keyof typeof idPrefixes;
 

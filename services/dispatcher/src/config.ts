@@ -88,6 +88,8 @@ const dispatcherVariables = z.object({
   LEMNISCATE_QUEUE_MAX_BACKLOG: variable.integer(0, 10_000_000).default(50_000),
   /** Sessions that may start on one server at once. */
   LEMNISCATE_SERVER_STARTING_LIMIT: variable.integer(1, 10_000).default(32),
+  /** Sessions that comments, assignments, schedules and events may start of one agent within an hour. */
+  LEMNISCATE_AGENT_STARTS_PER_HOUR: variable.integer(1, 1_000_000).default(120),
   LEMNISCATE_SESSION_MAX_ACTIONS: variable.integer(1, 100_000).optional(),
   LEMNISCATE_SESSION_MAX_MINUTES: variable.integer(1, 10_080).optional(),
   LEMNISCATE_SESSION_MAX_EXTENSIONS: variable.integer(0, 1_000).optional(),
@@ -163,6 +165,7 @@ export function announcedBounds(config: DispatcherConfig): { name: string; value
     LEMNISCATE_CHECKPOINT_SECONDS: 300,
     LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: 3_600,
     LEMNISCATE_QUEUE_MAX_BACKLOG: 50_000,
+    LEMNISCATE_AGENT_STARTS_PER_HOUR: 120,
     LEMNISCATE_SESSION_MAX_ACTIONS: 150,
     LEMNISCATE_SESSION_MAX_MINUTES: 45,
     LEMNISCATE_SESSION_MAX_EXTENSIONS: 5,

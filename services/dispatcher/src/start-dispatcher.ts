@@ -32,6 +32,7 @@ import { readServiceCertificate } from './adapters/service-certificate.ts';
 import { withPseudonyms } from './application/audit/known-people.ts';
 import { recordSettings } from './application/audit/record-settings.ts';
 import { authenticateIssued, createAuthenticator } from './application/access/authenticate.ts';
+import { createFindPerson } from './application/access/known-person.ts';
 import { createBrowserLinks } from './application/access/browser-links.ts';
 import { createLoginFailures } from './application/access/login-failures.ts';
 import type { AttemptClaim } from './application/events/live-attempt.ts';
@@ -134,6 +135,7 @@ async function build(
   const settings = new Map(await settingsOfDispatcher(config)).set('price book', priceBook.version);
   await recordSettings({ database, audit, self }, settings);
   const open = createOpenExchanges();
+  const findPerson = createFindPerson(config.LEMNISCATE_ADMINISTRATORS, identity.localLogin?.find ?? null);
   const deps = {
     ...delivery,
     ...contents,
@@ -156,6 +158,7 @@ async function build(
     newRelayToken: () => `lmr_${randomBytes(32).toString('base64url')}`,
     self,
     budgetDefaults,
+    findPerson,
     caPem: identity.certificate.ca,
     issueCertificate: identity.issueCertificate,
     models: models.offer,
@@ -381,6 +384,7 @@ function settingsOf(config: DispatcherConfig) {
     queueMaxWaitSeconds: config.LEMNISCATE_QUEUE_MAX_WAIT_SECONDS,
     maxBacklog: config.LEMNISCATE_QUEUE_MAX_BACKLOG,
     startingLimit: config.LEMNISCATE_SERVER_STARTING_LIMIT,
+    agentStartsPerHour: config.LEMNISCATE_AGENT_STARTS_PER_HOUR,
     pauseAfterSeconds: config.LEMNISCATE_PAUSE_AFTER_SECONDS,
     maxPauseSeconds: config.LEMNISCATE_MAX_PAUSE_SECONDS,
     times: {

@@ -48,6 +48,11 @@ export const auditEntryTypes = [
   'credential.removed',
   'skill.pushed', // skill, project, version, digest of its files
   'memory.changed', // agent, project, version before and after, how many files, by whom
+  'object.created', // object, project, type; by a person, an agent or an account outside
+  'object.changed', // object, version, names of what changed, status where it did
+  'object.commented', // object, comment, commitment to the text
+  'delivery.started', // what started a session without a direct call: cause, delivery, session, whose rights
+  'delivery.refused', // cause, delivery, reason
   'policy.changed', // project, digest before and after
   'queue.changed', // project's weight, bounds, pool: before and after
   'intake.paused', // fleet, pool or project

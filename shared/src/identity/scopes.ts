@@ -5,6 +5,7 @@ export const areas = [
   'diffs',
   'projects',
   'agents',
+  'objects',
   'audit',
   'costs',
   'servers',

@@ -60,15 +60,40 @@ export const toolCatalogue = {
       max_minutes: z.int().min(1).max(1440).optional(),
     }),
   },
+  read_object: {
+    description:
+      'Reads the object that this session is about (a task, an issue, a pull request) as it is now, with its comments. Another object of the project can be named by its id.',
+    schema: z.strictObject({ object: z.string().max(64).optional() }),
+  },
+  comment_object: {
+    description:
+      'Writes a comment on the object that this session is about. Your closing words become a comment by themselves: use this for what people should know before. "@agent" asks another agent.',
+    schema: z.strictObject({
+      text: z.string().min(1).max(20_000),
+      reply_to: z.string().max(64).optional().describe('Id of the comment that it answers'),
+    }),
+  },
+  set_object_status: {
+    description: 'Sets the status of the object that this session is about, such as in_progress or done.',
+    schema: z.strictObject({
+      status: z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be a word of a-z, 0-9 and "_"'),
+    }),
+  },
 } as const;
 
 /** Name of a built-in tool. */
 export type ToolName = keyof typeof toolCatalogue;
 export const toolNames = Object.keys(toolCatalogue) as [ToolName, ...ToolName[]];
 
+/** Tools for the object that a session is about; a session without one does not have them. */
+export const objectTools = ['read_object', 'comment_object', 'set_object_status'] as const;
+export type ObjectToolName = (typeof objectTools)[number];
+
 /** Tools that run inside the sandbox; the others are answered by the dispatcher with their permit. */
-export type SandboxToolName = Exclude<ToolName, 'delegate'>;
-export const sandboxToolNames = toolNames.filter((name): name is SandboxToolName => name !== 'delegate');
+export type SandboxToolName = Exclude<ToolName, 'delegate' | ObjectToolName>;
+export const isSandboxTool = (name: ToolName): name is SandboxToolName =>
+  name !== 'delegate' && !objectTools.some((tool) => tool === name);
+export const sandboxToolNames = toolNames.filter(isSandboxTool);
 
 /** Whether the name is a built-in tool's. */
 export function isToolName(name: string): name is ToolName {

@@ -16,6 +16,11 @@ const loginSchema = z.object({
 });
 type Login = z.infer<typeof loginSchema>;
 
+/** The local login, which also says who its one person is while the fleet is theirs. */
+export interface LocalLogin extends Authenticator {
+  readonly find: (subject: string) => Promise<Person | null>;
+}
+
 /** How long a read of the file serves, so that a stream of requests is not a stream of `stat`s. */
 const freshMs = 1_000;
 
@@ -24,7 +29,7 @@ const freshMs = 1_000;
  * renews it by writing the file anew, so it is looked at again when it changes.
  * @throws CodedError `configuration_invalid` when the file cannot be read at start
  */
-export async function createLocalLogin(file: string, clock: Clock): Promise<Authenticator> {
+export async function createLocalLogin(file: string, clock: Clock): Promise<LocalLogin> {
   let login = await readLogin(file);
   let readAt = clock.monotonicMs();
   let stamp = await fileStamp(file);
@@ -37,7 +42,17 @@ export async function createLocalLogin(file: string, clock: Clock): Promise<Auth
     login = await readLogin(file);
     stamp = found;
   };
+  const person = (): Person => ({
+    subject: login.subject,
+    name: login.name,
+    kind: 'human',
+    roles: login.roles,
+  });
   return {
+    find: async (subject) => {
+      await refresh();
+      return subject === login.subject ? person() : null;
+    },
     authenticate: async (token): Promise<Person> => {
       if (token === null)
         throw new CodedError(
@@ -55,7 +70,7 @@ export async function createLocalLogin(file: string, clock: Clock): Promise<Auth
           'unauthenticated',
           `The local login expired at ${login.expiresAt}. Start the local fleet again to get a new one.`,
         );
-      return { subject: login.subject, name: login.name, kind: 'human', roles: login.roles };
+      return person();
     },
   };
 }

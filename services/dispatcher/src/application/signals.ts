@@ -14,6 +14,8 @@ export interface SignalPayloads {
   approvals: undefined;
   /** An administrator took somebody's access away. */
   userRevoked: undefined;
+  /** Something has asked for a session, or an inbox has something new. */
+  wishes: undefined;
   /** Rows that meant objects are gone. */
   erased: undefined;
   /** A server does not answer, or one that nobody knows by name has spoken. */

@@ -161,6 +161,21 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /v1/sessions/:id/files': row('sessions', 'session', readers),
   'GET /v1/sessions/:id/files/content': row('sessions', 'session', readers),
 
+  // what people and agents work on together, and what waits for a person
+  'GET /v1/objects': row('objects', 'somewhere', readers),
+  'POST /v1/objects': row('objects', 'body', workers),
+  'GET /v1/objects/:object': row('objects', 'somewhere', readers),
+  'PATCH /v1/objects/:object': row('objects', 'somewhere', workers),
+  'GET /v1/objects/:object/comments': row('objects', 'somewhere', readers),
+  'POST /v1/objects/:object/comments': row('objects', 'somewhere', [...workers, 'approver']),
+  'GET /v1/objects/:object/history': row('objects', 'somewhere', readers),
+  'POST /v1/objects/:object/files': row('objects', 'somewhere', workers),
+  'GET /v1/projects/:id/workspace': row('objects', 'project', readers),
+  'PUT /v1/projects/:id/workspace': row('objects', 'project', admins),
+  'GET /v1/deliveries': row('objects', 'somewhere', readers),
+  'GET /v1/inbox': 'anybody',
+  'PUT /v1/inbox/:item': 'anybody',
+
   // agent servers
   'GET /v1/servers': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
   'POST /v1/servers': row('servers', 'somewhere', workers),

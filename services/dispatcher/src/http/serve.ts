@@ -56,6 +56,9 @@ import { registerGatewayRoutes } from './gateway-routes.ts';
 import type { GatewayDeps } from './gateway-routes.ts';
 import { registerHealthRoutes } from './health-routes.ts';
 import type { HealthDeps } from './health-routes.ts';
+import { registerInboxRoutes } from './inbox-routes.ts';
+import { registerObjectRoutes } from './object-routes.ts';
+import type { ObjectDeps } from '../application/objects/create-object.ts';
 import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
 import { requireAgentServer, requirePerson } from './identity.ts';
 import { registerIntakeRoutes } from './intake-routes.ts';
@@ -112,6 +115,7 @@ export type PublicDeps = FrameDeps &
   SkillDeps &
   AgentCredentialDeps &
   MemoryRouteDeps &
+  ObjectDeps &
   LoginRouteDeps & {
     /** What one login may ask in a minute. */
     readonly requestsPerMinute: number;
@@ -188,6 +192,8 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerAgentRoutes(app, deps);
   registerCredentialRoutes(app, deps);
   registerMemoryRoutes(app, deps);
+  registerObjectRoutes(app, deps);
+  registerInboxRoutes(app, deps);
 }
 
 /** The internal listener: agent servers with a certificate of ours, and nobody else. */

@@ -32,6 +32,10 @@ import { stopOverdue } from './budget-watch.ts';
 import { keepCosts } from './cost-loops.ts';
 import { enforceRevocations } from './revocation-watch.ts';
 import type { RevocationWatchDeps } from './revocation-watch.ts';
+import { fillInbox } from '../application/inbox/fill-inbox.ts';
+import { answerSessions } from '../application/triggers/answer-sessions.ts';
+import { startWishes } from '../application/triggers/start-wishes.ts';
+import type { StartWishDeps } from '../application/triggers/start-wishes.ts';
 import { startLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
 import { reap } from './reaper.ts';
@@ -47,7 +51,8 @@ export interface JobDeps
     ReapExchangesDeps,
     AliveDeps,
     RevocationWatchDeps,
-    RetainDeps {
+    RetainDeps,
+    StartWishDeps {
   readonly rebuildLedger: () => Promise<void>;
   readonly clock: Clock;
   readonly queue: PlacementQueue & {
@@ -91,6 +96,9 @@ export function startJobs(deps: JobDeps): Jobs {
     ['stopped fleet', 2_000, null, () => endStopped(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
     ['abandoned calls', 5_000, 'ended', () => closeAbandoned(deps)],
+    ['start wishes', 1_000, 'wishes', () => startWishes(deps)],
+    ['answers', 1_000, 'ended', () => answerSessions(deps)],
+    ['inbox', 1_000, 'approvals', () => fillInbox(deps)],
     ['retention', 60_000, null, () => applyRetention(deps)],
     ['content', 10_000, 'ended', () => retainContent(deps)],
     ['object removals', 10_000, 'erased', () => removeObjects(deps)],

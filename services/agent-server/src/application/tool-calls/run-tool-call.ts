@@ -1,4 +1,4 @@
-import { isToolName, toolNames } from '@lemniscate/shared/tools/catalogue.ts';
+import { isSandboxTool, isToolName, toolNames } from '@lemniscate/shared/tools/catalogue.ts';
 import type { SandboxToolName, ToolArguments, ToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import type { JsonObject } from '@lemniscate/shared/json.ts';
 import { endReasons } from '@lemniscate/shared/session/end.ts';
@@ -80,7 +80,7 @@ async function decideAndRun(
 ): Promise<ToolCallOutcome> {
   const permitted = await takePermit(deps, call, { name, input, reported: false }, signal);
   if (permitted !== null) return permitted;
-  if (name === 'delegate') return carriedOut(call, notCarriedOut);
+  if (!isSandboxTool(name)) return carriedOut(call, notCarriedOut(name));
   // The registry's key and the schema's name are the same, which the compiler cannot see through the union.
   const tool = tools[name] as Tool<SandboxToolName>;
   const typed = input as ToolArguments<SandboxToolName>;
@@ -128,13 +128,19 @@ export async function takePermit(
 }
 
 function titleOf(name: ToolName, input: JsonObject): string {
-  if (name !== 'delegate') return (tools[name] as Tool<SandboxToolName>).title(input);
-  const task = input['task'];
-  return `delegate: ${typeof task === 'string' ? cut(task, 500) : ''}`;
+  if (isSandboxTool(name)) return (tools[name] as Tool<SandboxToolName>).title(input);
+  const about = input['task'] ?? input['text'] ?? input['status'] ?? input['object'];
+  return typeof about === 'string' ? `${name}: ${cut(about, 500)}` : name;
 }
 
 /** A dispatcher that does not know the tool permits it like any other; nothing here can run it. */
-const notCarriedOut = { isError: true, text: 'No sub-agent was started. Do this part yourself.' };
+const notCarriedOut = (name: ToolName) => ({
+  isError: true,
+  text:
+    name === 'delegate'
+      ? 'No sub-agent was started. Do this part yourself.'
+      : `${name} was not carried out. Go on without it.`,
+});
 
 /** The dispatcher has carried the call out and says what the model is told. */
 function carriedOut(

@@ -75,7 +75,8 @@ function checkArguments({ tool, callId, arguments: args }: PermitRequest): void 
 }
 
 function titleOf({ tool, arguments: args }: PermitRequest): string {
-  const subject = args['command'] ?? args['pattern'] ?? args['path'] ?? args['task'];
+  const subject =
+    args['command'] ?? args['pattern'] ?? args['path'] ?? args['task'] ?? args['text'] ?? args['status'];
   const text = typeof subject === 'string' ? subject : '';
   return makeVisibleLine(tool === 'run_command' ? text : `${tool} ${text}`.trim()).slice(0, 4096);
 }

@@ -27,6 +27,7 @@ import { readProposal } from './read-proposal.ts';
 import type { Proposal } from './read-proposal.ts';
 import { recordAnswer, recordQuestion, recordRepeatedQuestion } from './record-permit.ts';
 import type { PermitContext, RecordDeps } from './record-permit.ts';
+import { carryOutObjectTool, isObjectTool } from '../objects/object-tools.ts';
 import { mayHaveActedOutside } from './unknown-outcome.ts';
 
 export interface PermitDeps extends RecordDeps {
@@ -74,13 +75,14 @@ export async function requestPermit(
 }
 
 async function askOnce(deps: PermitDeps, claim: AttemptClaim, proposal: Proposal): Promise<PermitAnswer> {
-  const { answer, asked, tellAbove, opened } = await deps.database.transaction((tx) =>
+  const { answer, asked, tellAbove, opened, wished } = await deps.database.transaction((tx) =>
     decide(deps, tx, claim, proposal),
   );
   if (asked) {
     deps.events.announce(claim.sessionId);
     deps.signals.send('approvals', undefined);
   }
+  if (wished === true) deps.signals.send('wishes', undefined);
   if (tellAbove !== undefined) await showAbove(deps, tellAbove);
   if (opened !== undefined) {
     deps.signals.send('outbox', undefined);
@@ -96,6 +98,8 @@ interface Decided {
   readonly tellAbove?: AskedBelow;
   /** The sub-agent's session that this call has opened. */
   readonly opened?: string;
+  /** The call may have asked for another agent's session. */
+  readonly wished?: boolean;
 }
 
 interface KnownCall extends Record<string, unknown> {
@@ -161,6 +165,11 @@ async function decide(
   const context: PermitContext = { claim, session, proposal, isNew, evaluation: judgement.evaluation };
   if (judgement.kind === 'answer') {
     const { answer } = judgement;
+    if (answer.verdict === 'go' && isObjectTool(proposal.tool)) {
+      const told = { ...answer, result: await carryOutObjectTool(deps, tx, session, proposal) };
+      await recordAnswer(deps, tx, context, told, approval);
+      return { answer: told, asked: false, wished: true };
+    }
     if (answer.verdict !== 'go' || proposal.tool !== 'delegate') {
       await recordAnswer(deps, tx, context, answer, approval);
       return { answer, asked: false };

@@ -1,5 +1,5 @@
 import type { FolderFile } from '@lemniscate/shared/agents/folder.ts';
-import { toolNames } from '@lemniscate/shared/tools/catalogue.ts';
+import { objectTools, toolNames } from '@lemniscate/shared/tools/catalogue.ts';
 import { mayDelegate } from '@lemniscate/shared/policy/delegation.ts';
 import { toolVerdict } from '@lemniscate/shared/policy/policy.ts';
 import type { ResumeOrder } from '@lemniscate/shared/protocol/checkpoint.ts';
@@ -58,7 +58,8 @@ export function sessionOrder(
     (tool) =>
       toolVerdict(policy, tool) !== 'disabled' &&
       (wanted === undefined || wanted.includes(tool)) &&
-      (tool !== 'delegate' || mayDelegate(policy, session.ancestors.length)),
+      (tool !== 'delegate' || mayDelegate(policy, session.ancestors.length)) &&
+      (session.object_id !== null || !objectTools.some((name) => name === tool)),
   );
   return {
     sessionId: session.id,

@@ -40,6 +40,16 @@ const renamed: readonly (readonly [table: string, column: string])[] = [
   ['skills', 'pushed_by'],
   ['memories', 'changed_by'],
   ['memory_proposals', 'decided_by'],
+  ['project_workspaces', 'changed_by'],
+  ['objects', 'created_by'],
+  ['objects', 'assigned_to'],
+  ['object_comments', 'created_by'],
+  ['object_comments', 'member_by'],
+  ['object_history', 'acted_by'],
+  ['object_files', 'attached_by'],
+  ['deliveries', 'owner'],
+  ['deliveries', 'acted_by'],
+  ['session_origins', 'asked_by'],
   ['cost_entries', 'subject'],
   ['cost_sessions', 'subject'],
   ['cost_days', 'subject'],
@@ -54,6 +64,7 @@ export const erasedPersonColumns = (): string[] =>
 /** Rows that are of no use without the person. */
 const removed: readonly (readonly [table: string, column: string])[] = [
   ['idempotency_keys', 'caller'],
+  ['inbox_items', 'subject'],
   ['logins', 'subject'],
   ['people', 'subject'],
 ];
@@ -99,6 +110,7 @@ async function erase(
   const pseudonym = await deps.people.erase(tx, identity);
   if (pseudonym === null)
     throw new CodedError('not_found', `The audit log knows nobody by the name ${identity}.`);
+  await removeSaid(tx, identity);
   for (const [table, column] of renamed) {
     const rows = await tx.query(`UPDATE ${table} SET ${column} = $2 WHERE ${column} = $1 RETURNING 1`, [
       identity,
@@ -123,6 +135,14 @@ async function erase(
     },
   ]);
   return { person: pseudonym, removed: counts };
+}
+
+/** What the person has said about objects; that something was said there stays. */
+async function removeSaid(tx: Transaction, identity: string): Promise<void> {
+  await tx.query(
+    `UPDATE object_comments SET body = '(erased)' WHERE member_by = $1 OR (actor_kind = 'person' AND created_by = $1)`,
+    [identity],
+  );
 }
 
 /** Sentences for people name whoever stopped a session; of a name too short to be told from a word nothing is touched. */

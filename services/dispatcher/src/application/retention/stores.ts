@@ -87,6 +87,8 @@ async function removeWords(tx: Transaction, { id, project_id }: RemovableSession
   const grants = await tx.query('DELETE FROM session_grants WHERE session_id = $1 RETURNING 1', [id]);
   await tx.query('UPDATE tool_calls SET path = NULL, answer = NULL WHERE session_id = $1', [id]);
   await tx.query(`UPDATE idempotency_keys SET request_hash = '' WHERE session_id = $1`, [id]);
+  await tx.query(`UPDATE object_comments SET body = '(erased)' WHERE session_id = $1`, [id]);
+  await tx.query(`UPDATE inbox_items SET title = '(erased)' WHERE session_id = $1`, [id]);
   const bundle = session?.bundle ?? null;
   const uploads = bundle === null ? 0 : await removeBundle(tx, project_id, bundle);
   return {

@@ -41,6 +41,7 @@ export interface CreateSessionDeps {
 /**
  * Step 1 of a session: the row, the opening audit entry, the first event and the outbox row in one transaction, and
  * nothing at all if any of them fails. A repeat with the same idempotency key gets the session of the first.
+ * @param alsoNote writes more into the same transaction, behind the session's row
  * @returns the session's id
  * @throws CodedError for unknown names; `idempotency_mismatch` when the key came with another request before
  */
@@ -49,6 +50,7 @@ export async function createSession(
   person: Person,
   request: SessionRequest,
   idempotencyKey: string | null,
+  alsoNote?: (tx: Transaction, id: string) => Promise<void>,
 ): Promise<string> {
   const claim = idempotencyKey === null ? null : { key: idempotencyKey, hash: requestHash(request) };
   if (claim !== null) {
@@ -77,6 +79,7 @@ export async function createSession(
         openRecord(deps, tx, id, request, order, frozen, person),
         tx.query('INSERT INTO outbox (session_id, generation) VALUES ($1, 1)', [id]),
       ]);
+      await alsoNote?.(tx, id);
       return id;
     })
     .catch((error: unknown) => {
