@@ -56,6 +56,7 @@ import { createSignals } from './application/signals.ts';
 import type { Signals } from './application/signals.ts';
 import { isLoopback } from './config.ts';
 import type { DispatcherConfig } from './config.ts';
+import { mcpResource } from './http/mcp/protected-resource.ts';
 import { createOpenAnswers } from './http/open-answers.ts';
 import { serveInternal, servePublic } from './http/serve.ts';
 import { startJobs } from './jobs/start-jobs.ts';
@@ -193,9 +194,9 @@ async function build(
   parts.defer(internal.close);
   const jobs = startJobs(deps);
   parts.defer(() => jobs.stop(closeMs));
-  const issuer = createConfiguredIssuer(config, clock);
-  const access = { database, administrators: config.LEMNISCATE_ADMINISTRATORS };
   let port = config.LEMNISCATE_PORT;
+  const issuer = createConfiguredIssuer(config, clock, () => mcpResource(publicUrlOf(config, port)));
+  const access = { database, administrators: config.LEMNISCATE_ADMINISTRATORS };
   const newSecret = () => randomBytes(32).toString('base64url');
   const loginFailures = createLoginFailures(deps);
   parts.defer(() => loginFailures.close());
@@ -207,7 +208,7 @@ async function build(
           createAuthenticator({
             ...access,
             local: identity.localLogin,
-            verifyIssued: issuer === null ? null : (token) => authenticateIssued(access, issuer, token),
+            verifyIssued: issuer === null ? null : (...token) => authenticateIssued(access, issuer, ...token),
           }),
           database,
         ),
@@ -223,6 +224,7 @@ async function build(
       loginMs: config.LEMNISCATE_LOGIN_HOURS * 3_600_000,
       issuer,
       requestsPerMinute: config.LEMNISCATE_REQUESTS_PER_MINUTE,
+      issuerUrl: config.LEMNISCATE_OIDC_ISSUER ?? null,
       publicUrl: () => publicUrlOf(config, port),
       internalUrl: () => `https://${config.LEMNISCATE_INTERNAL_HOST}:${internal.port}`,
       ready: { postgres: () => database.query('SELECT 1'), redis: () => delivery.redis.ping() },

@@ -5,7 +5,11 @@ import { createLdapGroups } from './ldap/group-look-up.ts';
 import { createIssuer } from './oidc/issuer.ts';
 
 /** The issuer of the configuration with its directory; null where people log in at their own machine. */
-export function createConfiguredIssuer(config: DispatcherConfig, clock: Clock): Issuer | null {
+export function createConfiguredIssuer(
+  config: DispatcherConfig,
+  clock: Clock,
+  mcpAudience: () => string,
+): Issuer | null {
   const { LEMNISCATE_OIDC_ISSUER: url, LEMNISCATE_OIDC_CLIENT_ID: clientId } = config;
   if (url === undefined || clientId === undefined) return null;
   return createIssuer({
@@ -13,6 +17,7 @@ export function createConfiguredIssuer(config: DispatcherConfig, clock: Clock): 
     clientId,
     clientSecret: config.LEMNISCATE_OIDC_CLIENT_SECRET ?? null,
     audience: config.LEMNISCATE_OIDC_AUDIENCE ?? null,
+    mcpAudience,
     scopes: config.LEMNISCATE_OIDC_SCOPES,
     groupsClaim: config.LEMNISCATE_OIDC_GROUPS_CLAIM,
     skewSeconds: config.LEMNISCATE_OIDC_SKEW_SECONDS,

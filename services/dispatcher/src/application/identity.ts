@@ -75,8 +75,11 @@ export interface ServerPeer {
   readonly serverId: string;
 }
 
+/** What a token is shown to. A token that the issuer made for the MCP endpoint opens nothing else. */
+export type TokenAudience = 'api' | 'mcp';
+
 /** Checks a bearer token. */
 export interface Authenticator {
   /** @throws CodedError `unauthenticated` */
-  authenticate(token: string | null): Promise<Person>;
+  authenticate(token: string | null, audience?: TokenAudience): Promise<Person>;
 }

@@ -175,6 +175,11 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /v1/deliveries': row('objects', 'somewhere', readers),
   'GET /v1/inbox': 'anybody',
   'PUT /v1/inbox/:item': 'anybody',
+  // the same for other programs; each tool borrows the row of the route that does what it does
+  'POST /mcp': 'anybody',
+  'GET /mcp': 'anybody',
+  'GET /.well-known/oauth-protected-resource': 'open',
+  'GET /.well-known/oauth-protected-resource/mcp': 'open',
 
   // agent servers
   'GET /v1/servers': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),

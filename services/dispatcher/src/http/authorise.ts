@@ -84,7 +84,8 @@ async function placeOf(
   }
 }
 
-async function sessionPlace(database: Transaction, session: string): Promise<AccessPlace> {
+/** A session as the thing that a request is about. */
+export async function sessionPlace(database: Transaction, session: string): Promise<AccessPlace> {
   const [row] = await database.query<{ project_id: string; opened_by: string }>(
     'SELECT project_id, opened_by FROM sessions WHERE id = $1',
     [harmlessId(session)],

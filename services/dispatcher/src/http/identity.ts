@@ -9,6 +9,7 @@ import { tokenHash } from '../application/access/token-hash.ts';
 import type { App } from './app.ts';
 import { isOpenRoute } from './access-table.ts';
 import { refuseForeignPage, tokenOf } from './credentials.ts';
+import { mcpPath } from './mcp/protected-resource.ts';
 import type { OpenAnswers } from './open-answers.ts';
 
 const persons = new WeakMap<FastifyRequest, Person>();
@@ -49,7 +50,8 @@ export function requirePerson(app: App, authenticator: Authenticator, guards: Lo
     const token = sent?.token ?? null;
     // Somebody with a valid login may share the address of somebody who guesses.
     if (token === null || !known.has(token)) failures?.admit(request.ip);
-    const person = await authenticator.authenticate(token).catch((error: unknown) => {
+    const audience = route === mcpPath ? 'mcp' : 'api';
+    const person = await authenticator.authenticate(token, audience).catch((error: unknown) => {
       if (isCodedError(error) && error.status === 401) failures?.failed(request.ip, error.code);
       throw error;
     });

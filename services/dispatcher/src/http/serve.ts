@@ -41,6 +41,8 @@ import { registerLoginRoutes } from './login-routes.ts';
 import type { LoginRouteDeps } from './login-routes.ts';
 import { registerAttachmentRoutes, registerMemoryRoutes } from './memory-routes.ts';
 import type { MemoryRouteDeps } from './memory-routes.ts';
+import { registerMcpRoutes } from './mcp/mcp-routes.ts';
+import type { McpRouteDeps } from './mcp/mcp-routes.ts';
 import { registerMessageRoutes, registerNextMessageRoutes } from './message-routes.ts';
 import { registerCheckpointRoutes } from './checkpoint-routes.ts';
 import type { CheckpointRouteDeps } from './checkpoint-routes.ts';
@@ -116,6 +118,7 @@ export type PublicDeps = FrameDeps &
   AgentCredentialDeps &
   MemoryRouteDeps &
   ObjectDeps &
+  McpRouteDeps &
   LoginRouteDeps & {
     /** What one login may ask in a minute. */
     readonly requestsPerMinute: number;
@@ -194,6 +197,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerMemoryRoutes(app, deps);
   registerObjectRoutes(app, deps);
   registerInboxRoutes(app, deps);
+  registerMcpRoutes(app, deps);
 }
 
 /** The internal listener: agent servers with a certificate of ours, and nobody else. */

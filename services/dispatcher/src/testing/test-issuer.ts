@@ -16,6 +16,8 @@ export interface TestIssuer {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** A program's own token for the resource, as a JWT (RFC 8707); its subject is `robot`. */
+  tokenFor(resource: string): Promise<string>;
   /** Makes a new signing key; the old one is gone. */
   rotateKeys(): Promise<void>;
   stop(): Promise<void>;
@@ -48,10 +50,31 @@ export async function startTestIssuer(options: {
           response_types: ['code'],
           redirect_uris: options.redirectUris(),
         },
+        {
+          client_id: 'robot',
+          client_secret: clientSecret,
+          token_endpoint_auth_method: 'client_secret_post',
+          grant_types: ['client_credentials'],
+          response_types: [],
+          redirect_uris: [],
+        },
       ],
       claims: { openid: ['sub'], profile: ['name', 'groups'], email: ['email', 'email_verified'] },
       conformIdTokenClaims: false,
-      features: { deviceFlow: { enabled: true }, devInteractions: { enabled: true } },
+      features: {
+        deviceFlow: { enabled: true },
+        devInteractions: { enabled: true },
+        clientCredentials: { enabled: true },
+        resourceIndicators: {
+          enabled: true,
+          getResourceServerInfo: (_context, resource) => ({
+            scope: '',
+            audience: resource,
+            accessTokenFormat: 'jwt',
+            jwt: { sign: { alg: 'RS256' } },
+          }),
+        },
+      },
       findAccount: (_context, sub) => {
         const account = options.accounts[sub];
         return account === undefined
@@ -70,6 +93,20 @@ export async function startTestIssuer(options: {
     clientId,
     clientSecret,
     rotateKeys,
+    tokenFor: async (resource) => {
+      const answer = await fetch(`${url}/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'client_credentials',
+          client_id: 'robot',
+          client_secret: clientSecret,
+          resource,
+        }),
+      });
+      const { access_token: token } = (await answer.json()) as { access_token?: string };
+      if (token === undefined) throw new Error(`the issuer gave no token (${answer.status})`);
+      return token;
+    },
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -15,6 +15,8 @@ export interface IssuerOptions {
   readonly clientSecret: Secret | null;
   /** Who the issuer's access tokens for this API are for; null: none are taken. */
   readonly audience: string | null;
+  /** Who they are for at the MCP endpoint: its own address. */
+  readonly mcpAudience: () => string;
   readonly scopes: string;
   readonly groupsClaim: string;
   readonly skewSeconds: number;
@@ -146,14 +148,17 @@ export function createIssuer(options: IssuerOptions): Issuer {
         .catch((error: unknown) => Promise.reject(failed(options.url, error)));
       return toPerson(token, verify, null);
     },
-    verifyAccessToken: async (token) => {
-      if (options.audience === null)
+    verifyAccessToken: async (token, audience) => {
+      const wanted = [options.audience, audience === 'mcp' ? options.mcpAudience() : null].filter(
+        (one) => one !== null,
+      );
+      if (wanted.length === 0)
         throw new CodedError(
           'unauthenticated',
           'Tokens of the issuer are not taken here. Make a service token.',
         );
       const { verify } = await issuer();
-      return withGroups(personOfClaims(await verify(token, options.audience), options.groupsClaim));
+      return withGroups(personOfClaims(await verify(token, wanted), options.groupsClaim));
     },
   };
 }

@@ -13,7 +13,8 @@ export interface TokenVerifierOptions {
 /** Checks signature, issuer, audience and times; keys are read again when an unknown one signs. */
 export type TokenVerifier = (
   token: string,
-  audience: string,
+  /** Any of them will do. */
+  audience: string | readonly string[],
   more?: { readonly type?: string },
 ) => Promise<JWTPayload>;
 
@@ -30,14 +31,18 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     try {
       const { payload } = await jwtVerify(token, keys, {
         issuer: options.issuer,
-        audience,
+        audience: typeof audience === 'string' ? audience : [...audience],
         clockTolerance: options.skewSeconds,
         algorithms,
         requiredClaims: ['sub', 'exp', 'iat'],
         ...(type === undefined ? {} : { typ: type }),
       });
       // A token for several parties must have been asked for by us.
-      if (payload['azp'] !== undefined && Array.isArray(payload.aud) && payload['azp'] !== audience)
+      if (
+        payload['azp'] !== undefined &&
+        Array.isArray(payload.aud) &&
+        ![audience].flat().includes(payload['azp'] as string)
+      )
         throw new CodedError('unauthenticated', 'The token was made for somebody else (azp).');
       return payload;
     } catch (error) {

@@ -25,15 +25,21 @@ export async function migrate(url: URL, log: (message: string) => void): Promise
     await client.connect();
     // NOTICEs such as "role exists" are no news.
     await client.query("SET client_min_messages = 'warning'");
-    const done = await runner({
-      dbClient: client,
-      dir: migrationsFolder,
-      direction: 'up',
-      migrationsTable: 'schema_migrations',
-      checkOrder: true,
-      singleTransaction: true,
-      advisoryLockMode: 'wait',
-      logger: { info: () => undefined, debug: () => undefined, warn: log, error: log },
+    const migrateOnce = () =>
+      runner({
+        dbClient: client,
+        dir: migrationsFolder,
+        direction: 'up',
+        migrationsTable: 'schema_migrations',
+        checkOrder: true,
+        singleTransaction: true,
+        advisoryLockMode: 'wait',
+        logger: { info: () => undefined, debug: () => undefined, warn: log, error: log },
+      });
+    // Roles belong to all databases of a server, and the lock to one: two that begin together may both make the role.
+    const done = await migrateOnce().catch((error: unknown) => {
+      if (!isRoleTaken(error)) throw error;
+      return migrateOnce();
     });
     return done.map((migration) => migration.name);
   } catch (error) {
@@ -41,4 +47,8 @@ export async function migrate(url: URL, log: (message: string) => void): Promise
   } finally {
     await client.end();
   }
+}
+
+function isRoleTaken(error: unknown): boolean {
+  return error instanceof Error && 'constraint' in error && error.constraint === 'pg_authid_rolname_index';
 }

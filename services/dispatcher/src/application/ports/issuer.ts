@@ -1,4 +1,5 @@
 import type { DirectoryPerson } from '../access/logins.ts';
+import type { TokenAudience } from '../identity.ts';
 
 /** What a browser login is checked against when the issuer sends the browser back. */
 export interface BrowserFlow {
@@ -31,8 +32,11 @@ export interface Issuer {
   beginDevice(): Promise<DeviceFlow>;
   /** @throws CodedError `login_pending`; `login_failed` when refused or expired */
   finishDevice(deviceCode: string): Promise<DirectoryPerson>;
-  /** Checks a token that the issuer made for this API. @throws CodedError `unauthenticated` */
-  verifyAccessToken(token: string): Promise<DirectoryPerson>;
+  /**
+   * Checks a token that the issuer made for this API, or for the MCP endpoint, which takes both.
+   * @throws CodedError `unauthenticated`
+   */
+  verifyAccessToken(token: string, audience: TokenAudience): Promise<DirectoryPerson>;
 }
 
 /** Asks a directory for the groups of somebody whom the issuer has vouched for. */

@@ -36,8 +36,8 @@ export async function refuseRevoked(tx: Transaction, subject: string): Promise<v
 /** A login counts only while nobody has revoked its person; asked anew for every request. */
 export function withRevocation(authenticator: Authenticator, database: Transaction): Authenticator {
   return {
-    authenticate: async (token) => {
-      const person = await authenticator.authenticate(token);
+    authenticate: async (...given) => {
+      const person = await authenticator.authenticate(...given);
       await refuseRevoked(database, person.subject);
       return person;
     },
