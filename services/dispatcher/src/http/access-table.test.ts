@@ -95,7 +95,7 @@ describe('the table of who may use which route', () => {
     const open = Object.keys(accessTable).filter((route) => accessTable[route] === 'open');
     assert.ok(
       open.every((route) =>
-        /^GET \/(healthz|readyz|openapi\.json|console.*)?$|\/v1\/login|\/server-invitations\/use$/.test(
+        /^GET \/(healthz|readyz|openapi\.json|console.*)?$|\/v1\/login|^GET \/\.well-known\/oauth-protected-resource|\/server-invitations\/use$/.test(
           route,
         ),
       ),
