@@ -1,11 +1,12 @@
+import { canAskFor } from '@lemniscate/shared/budget/extendable.ts';
+import { exhaustedTime } from '@lemniscate/shared/budget/session-budget.ts';
 import type { EventLog } from '../application/ports/event-log.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { Database, Transaction } from '../application/ports/transaction.ts';
 import { endSession } from '../application/sessions/end-session.ts';
 import type { EndSessionDeps } from '../application/sessions/end-session.ts';
 import type { Signals } from '../application/signals.ts';
-import { exhaustedTime } from '../application/budgets/session-budget.ts';
-import { askForExtension, canAskFor } from '../application/budgets/ask-extension.ts';
+import { askForExtension } from '../application/budgets/ask-extension.ts';
 import type { ExtendableSession } from '../application/budgets/ask-extension.ts';
 import { readWaitedMs } from '../application/budgets/read-waited.ts';
 

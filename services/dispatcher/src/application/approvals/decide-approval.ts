@@ -4,7 +4,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
 import { harmlessText } from '../events/harmless.ts';
-import { hasRole } from '../identity.ts';
+import { requireDecider } from '../access/require-decider.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -46,7 +46,7 @@ export async function decideApproval(
 ): Promise<ApprovalRow> {
   const decided = await deps.database.transaction(async (tx) => {
     const session = await lockSession(tx, sessionId);
-    requireDecider(person, session);
+    requireDecider(person, 'approval', session);
     const approval = await readApproval(tx, sessionId, approvalId);
     if (sessionHasEnded(session.state))
       throw new CodedError(
@@ -109,26 +109,6 @@ export async function expireApproval(
   if (expired !== null) announceDecision(deps, sessionId);
   return expired !== null;
 }
-
-/**
- * Who may decide: whoever opened the session, or an approver. A service token stands for no person: it can never
- * satisfy an `ask`.
- * @throws CodedError `forbidden`
- */
-function requireDecider(person: Person, session: SessionRow): void {
-  if (person.kind !== 'human')
-    throw new CodedError(
-      'forbidden',
-      `${person.name} is not a person's interactive login. Only a person can decide on an approval.`,
-    );
-  if (person.subject === session.opened_by || hasRole(person, session.project_id, ...deciders)) return;
-  throw new CodedError(
-    'forbidden',
-    `Session ${session.id} was opened by ${session.opened_by}; only they or an approver can decide.`,
-    { session: session.id },
-  );
-}
-const deciders = ['approver', 'project_admin', 'administrator'] as const;
 
 interface Vote extends Record<string, unknown> {
   readonly subject: string;

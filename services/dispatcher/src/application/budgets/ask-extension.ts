@@ -1,4 +1,6 @@
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { allowance, workedMinutes } from '@lemniscate/shared/budget/session-budget.ts';
+import type { BudgetUse, ExhaustedBudget } from '@lemniscate/shared/budget/session-budget.ts';
 import { extendableCauses } from '@lemniscate/shared/api/extension.ts';
 import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { SessionPhase, SessionState } from '@lemniscate/shared/session/state.ts';
@@ -8,8 +10,6 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { extensionColumns, extensionEvent, findWaitingExtension } from './extension-row.ts';
 import type { ExtensionRow } from './extension-row.ts';
-import { allowance, workedMinutes } from './session-budget.ts';
-import type { BudgetUse, ExhaustedBudget } from './session-budget.ts';
 
 export interface AskExtensionDeps {
   readonly audit: AuditLog;
@@ -25,14 +25,6 @@ export interface ExtendableSession extends BudgetUse {
   readonly phase: SessionPhase;
   readonly policy: Policy;
   readonly interactive: boolean;
-}
-
-/** Whether a person can be asked to extend the budget instead of ending the session. */
-export function canAskFor(
-  session: Pick<ExtendableSession, 'interactive'>,
-  exhausted: ExhaustedBudget,
-): boolean {
-  return session.interactive && exhausted.extendable;
 }
 
 /**

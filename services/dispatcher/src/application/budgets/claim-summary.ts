@@ -1,5 +1,4 @@
-import { summarisedEnds } from '@lemniscate/shared/session/end.ts';
-import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
+import { isSummaryDue } from '@lemniscate/shared/budget/summary-due.ts';
 import type { LiveAttempt } from '../events/live-attempt.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
@@ -8,10 +7,7 @@ import type { Transaction } from '../ports/transaction.ts';
  * and needs no bound of its own: whatever tool the answer asks for gets no permit any more. Under the session's lock.
  */
 export async function claimSummary(tx: Transaction, session: LiveAttempt): Promise<boolean> {
-  const due =
-    session.summary_at === null &&
-    summarisedEnds.some((reason) => reason === session.stop_reason) &&
-    surfaceRules[session.surface].summarisesAtBudgetEnd;
+  const due = isSummaryDue(session);
   if (due) await tx.query('UPDATE sessions SET summary_at = now() WHERE id = $1', [session.id]);
   return due;
 }

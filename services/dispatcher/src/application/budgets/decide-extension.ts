@@ -1,7 +1,7 @@
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
-import { hasRole } from '../identity.ts';
+import { requireDecider } from '../access/require-decider.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -38,7 +38,7 @@ export async function decideExtension(
 ): Promise<ExtensionRow> {
   const decided = await deps.database.transaction(async (tx) => {
     const session = await lockSession(tx, sessionId);
-    requireExtender(person, session);
+    requireDecider(person, 'extension', session);
     if (sessionHasEnded(session.state))
       throw new CodedError('session_ended', `Session ${sessionId} has ended; it cannot be extended.`, {
         session: sessionId,
@@ -57,19 +57,6 @@ export async function decideExtension(
   });
   deps.events.announce(sessionId);
   return decided;
-}
-
-function requireExtender(person: Person, session: SessionRow): void {
-  const may =
-    person.kind === 'human' &&
-    (person.subject === session.opened_by ||
-      hasRole(person, session.project_id, 'approver', 'project_admin', 'administrator'));
-  if (may) return;
-  throw new CodedError(
-    'forbidden',
-    `Session ${session.id} was opened by ${session.opened_by}; only they or an approver, in person, can extend it.`,
-    { session: session.id },
-  );
 }
 
 /** How many are taken at once; the next run takes the rest. */

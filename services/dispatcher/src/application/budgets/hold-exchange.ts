@@ -1,3 +1,4 @@
+import { extendableExhaustion } from '@lemniscate/shared/budget/extendable.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
@@ -6,11 +7,9 @@ import { holdUntil } from '../events/hold-until.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { LiveEvents } from '../ports/live-events.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { askForExtension, canAskFor } from './ask-extension.ts';
+import { askForExtension } from './ask-extension.ts';
 import type { AskExtensionDeps } from './ask-extension.ts';
 import { readWaitedMs } from './read-waited.ts';
-import { exhaustedActions, exhaustedTime } from './session-budget.ts';
-import type { ExhaustedBudget } from './session-budget.ts';
 
 export interface HoldDeps extends AskExtensionDeps {
   readonly database: Database;
@@ -63,12 +62,4 @@ async function lockWithWaited(tx: Transaction, claim: AttemptClaim): Promise<Liv
     readWaitedMs(tx, claim.sessionId),
   ]);
   return { ...session, waited_ms: waited };
-}
-
-/** The budget that holds the session's next exchange back and that a person can extend. */
-export function extendableExhaustion(session: LiveAttempt): ExhaustedBudget | null {
-  if (session.stop_reason !== null) return null;
-  const { budgets } = session.policy;
-  const exhausted = exhaustedTime(budgets, session) ?? exhaustedActions(budgets, session);
-  return exhausted !== null && canAskFor(session, exhausted) ? exhausted : null;
 }

@@ -1,5 +1,5 @@
+import { waitedMs } from '@lemniscate/shared/budget/waited-time.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import { waitedMs } from './waited-time.ts';
 
 /**
  * Milliseconds that a session has waited for people up to now, waits that go on included: counted anew from its

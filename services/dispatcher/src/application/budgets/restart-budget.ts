@@ -2,7 +2,7 @@ import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
-import { hasRole } from '../identity.ts';
+import { requireDecider } from '../access/require-decider.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -34,18 +34,7 @@ export async function attachClientRun(
 ): Promise<boolean> {
   return deps.database.transaction(async (tx) => {
     const session = await lockSession(tx, sessionId);
-    const may =
-      person.kind === 'human' &&
-      (person.subject === session.opened_by ||
-        hasRole(person, session.project_id, 'approver', 'project_admin', 'administrator'));
-    if (!may)
-      throw new CodedError(
-        'forbidden',
-        `Only the person who opened session ${sessionId}, or an approver, can.`,
-        {
-          session: sessionId,
-        },
-      );
+    requireDecider(person, 'fresh_budget', session);
     if (sessionHasEnded(session.state))
       throw new CodedError('session_ended', `Session ${sessionId} has ended as ${session.state} already.`, {
         session: sessionId,

@@ -1,3 +1,4 @@
+import { childPolicy } from '@lemniscate/shared/budget/child-policy.ts';
 import { delegationOf, mayDelegate } from '@lemniscate/shared/policy/delegation.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import { readTotals } from '../gateway/usage-totals.ts';
@@ -5,7 +6,6 @@ import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { Proposal } from '../permits/read-proposal.ts';
-import { childPolicy } from './child-bounds.ts';
 import { countChildren, findChild } from './child-row.ts';
 import { openChild } from './open-child.ts';
 import type { OpenChildDeps } from './open-child.ts';

@@ -6,6 +6,7 @@ import { settleExtension } from '../budgets/decide-extension.ts';
 import { findWaitingExtension } from '../budgets/extension-row.ts';
 import { restartBudget } from '../budgets/restart-budget.ts';
 import { harmlessText } from '../events/harmless.ts';
+import { requireDecider } from '../access/require-decider.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -49,7 +50,7 @@ export async function sendMessage(
         { session: sessionId },
       );
     if (extends_) {
-      requireHuman(person, sessionId);
+      requireDecider(person, 'extension', session);
       await settleExtension(deps, tx, session, extension, {
         state: 'granted',
         decidedBy: 'human',
@@ -110,11 +111,6 @@ export async function finishIdle(deps: MessageDeps): Promise<number> {
     finished += done ? 1 : 0;
   }
   return finished;
-}
-
-function requireHuman(person: Person, sessionId: string): void {
-  if (person.kind === 'human') return;
-  throw new CodedError('forbidden', `Only a person can extend session ${sessionId}.`, { session: sessionId });
 }
 
 async function writeMessage(

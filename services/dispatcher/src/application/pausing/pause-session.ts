@@ -1,13 +1,11 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { pausableRuntimes } from '@lemniscate/shared/protocol/session-order.ts';
-import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import { lastCheckpoint } from '../checkpoints/checkpoint-row.ts';
-import { hasRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
 import type { AgentServers } from '../ports/agent-servers.ts';
 import type { EventLog } from '../ports/event-log.ts';
-import type { Database, Transaction } from '../ports/transaction.ts';
-import { lockSession } from '../sessions/session-row.ts';
+import type { Database } from '../ports/transaction.ts';
+import { lockOpen } from '../messages/lock-open.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import type { Signals } from '../signals.ts';
 import { putAway } from './put-away.ts';
@@ -29,7 +27,7 @@ export interface PauseSessionDeps extends PutAwayDeps {
  */
 export async function pauseSession(deps: PauseSessionDeps, person: Person, sessionId: string): Promise<void> {
   const told = await deps.database.transaction(async (tx) => {
-    const session = await lockOpen(tx, person, sessionId);
+    const session = await lockOpen(tx, person, sessionId, 'pause');
     if (session.state === 'paused') {
       // The answer that it waits for no longer lets it go on by itself.
       await tx.query(`UPDATE sessions SET reason = 'by_person', version = version + 1 WHERE id = $1`, [
@@ -74,7 +72,7 @@ export async function resumeSession(
   sessionId: string,
 ): Promise<void> {
   await deps.database.transaction(async (tx) => {
-    const session = await lockOpen(tx, person, sessionId);
+    const session = await lockOpen(tx, person, sessionId, 'pause');
     const wait = await findWait(tx, sessionId);
     if (session.state === 'paused' && session.reason === 'by_person' && wait === null)
       return queueResumed(deps, tx, session, person.subject);
@@ -112,20 +110,4 @@ function nothingToResume(session: SessionRow, wait: string | null): string {
   if (session.state !== 'paused') return `Session ${session.id} is ${session.state} and not paused.`;
   if (wait === null) return `Session ${session.id} goes on by itself in a moment.`;
   return `Session ${session.id} waits for ${answers[wait] ?? wait}. It goes on by itself when that has come.`;
-}
-
-async function lockOpen(tx: Transaction, person: Person, sessionId: string): Promise<SessionRow> {
-  const session = await lockSession(tx, sessionId);
-  if (
-    person.subject !== session.opened_by &&
-    !hasRole(person, session.project_id, 'approver', 'project_admin', 'administrator')
-  )
-    throw new CodedError('forbidden', `Session ${sessionId} was opened by ${session.opened_by}.`, {
-      session: sessionId,
-    });
-  if (!sessionHasEnded(session.state)) return session;
-  throw new CodedError('session_ended', `Session ${sessionId} has ended as ${session.state} already.`, {
-    session: sessionId,
-    state: session.state,
-  });
 }

@@ -1,6 +1,7 @@
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { grantPattern } from '@lemniscate/shared/policy/grant-pattern.ts';
+import type { FinalAnswer, KnownApproval } from '@lemniscate/shared/permit/judge-proposal.ts';
 import type { Evaluation } from '@lemniscate/shared/policy/evaluate.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
@@ -9,7 +10,6 @@ import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import type { FinalAnswer, KnownApproval } from './judge-proposal.ts';
 import type { Proposal } from './read-proposal.ts';
 
 export interface RecordDeps {

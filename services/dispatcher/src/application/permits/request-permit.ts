@@ -1,6 +1,9 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
+import { judgeProposal } from '@lemniscate/shared/permit/judge-proposal.ts';
+import type { KnownApproval } from '@lemniscate/shared/permit/judge-proposal.ts';
+import { mayHaveActedOutside } from '@lemniscate/shared/permit/unknown-outcome.ts';
 import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
 import { grantPattern } from '@lemniscate/shared/policy/grant-pattern.ts';
 import { requiredPeople } from '@lemniscate/shared/policy/four-eyes.ts';
@@ -21,14 +24,11 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { LiveEvents, LiveSignal } from '../ports/live-events.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import type { Signals } from '../signals.ts';
-import { judgeProposal } from './judge-proposal.ts';
-import type { KnownApproval } from './judge-proposal.ts';
 import { readProposal } from './read-proposal.ts';
 import type { Proposal } from './read-proposal.ts';
 import { recordAnswer, recordQuestion, recordRepeatedQuestion } from './record-permit.ts';
 import type { PermitContext, RecordDeps } from './record-permit.ts';
 import { carryOutObjectTool, isObjectTool } from '../objects/object-tools.ts';
-import { mayHaveActedOutside } from './unknown-outcome.ts';
 
 export interface PermitDeps extends RecordDeps {
   readonly database: Database;

@@ -11,7 +11,7 @@ import { abandonCalls } from '../audit/abandoned-calls.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { Person } from '../identity.ts';
 import { requestPermit } from './request-permit.ts';
-import { useUpApprovals } from './unknown-outcome.ts';
+import { useUpApprovals } from './use-up-approvals.ts';
 
 let record: TestRecord;
 before(async () => {

@@ -1,3 +1,4 @@
+import { mayHaveActedOutside } from '@lemniscate/shared/permit/unknown-outcome.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
@@ -9,7 +10,7 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { AgentServers } from '../ports/agent-servers.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { mayHaveActedOutside, useUpApprovals } from '../permits/unknown-outcome.ts';
+import { useUpApprovals } from '../permits/use-up-approvals.ts';
 import { changeSessionState } from '../sessions/change-state.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { EndSessionDeps } from '../sessions/end-session.ts';

@@ -1,7 +1,14 @@
 import type { DecidedDiff } from '@lemniscate/shared/api/session.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { requiredReviewers } from '@lemniscate/shared/policy/four-eyes.ts';
+import {
+  flaggedFiles,
+  touchedPaths,
+  unnamedFlaggedFiles,
+  unselectedPaths,
+} from '@lemniscate/shared/repository/diff-selection.ts';
 import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import { requireDecider } from '../access/require-decider.ts';
 import type { Person } from '../identity.ts';
 import { appendToReview } from '../audit/append-about-session.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
@@ -41,13 +48,8 @@ export async function decideDiff(
   sessionId: string,
   decision: DiffDecision,
 ): Promise<DecidedDiff> {
-  if (person.kind !== 'human')
-    throw new CodedError(
-      'forbidden',
-      `${person.name} is not a person's interactive login. Only a person can decide on a diff.`,
-    );
   const decided = await deps.database.transaction(async (tx): Promise<DecidedDiff> => {
-    await lockSession(tx, sessionId);
+    requireDecider(person, 'diff', await lockSession(tx, sessionId));
     const diff = await readDiff(tx, sessionId);
     checkDecision(diff, decision);
     if (decision.kind === 'reject') {
@@ -60,10 +62,7 @@ export async function decideDiff(
       return { state: 'rejected', acceptedFiles: null, people: 1, acceptedBy: [] };
     }
     const files = acceptedFiles(diff, decision.files);
-    const people = requiredReviewers(
-      diff.policy,
-      (files ?? allPaths(diff)).concat(previousPaths(diff, files)),
-    );
+    const people = requiredReviewers(diff.policy, touchedPaths(diff.summary.files, files));
     const acceptedBy = await vote(tx, person, diff, files);
     const state = acceptedBy.length < people ? 'offered' : 'accepted';
     await writeDecision(deps, tx, person, diff, { state, files, people, acceptedBy });
@@ -74,14 +73,6 @@ export async function decideDiff(
 }
 
 const allPaths = (diff: DiffRow): string[] => diff.summary.files.map(({ path }) => path);
-
-/** A renamed file counts under both of its names. */
-function previousPaths(diff: DiffRow, files: readonly string[] | null): string[] {
-  const named = files === null ? null : new Set(files);
-  return diff.summary.files.flatMap(({ path, previousPath }) =>
-    previousPath !== undefined && (named?.has(path) ?? true) ? [previousPath] : [],
-  );
-}
 
 /** The accepted paths in the diff's order; null for all of them. @throws CodedError `request_invalid` */
 function acceptedFiles(diff: DiffRow, files: readonly string[] | undefined): string[] | null {
@@ -146,11 +137,7 @@ function checkDecision(diff: DiffRow, decision: DiffDecision): void {
       'digest_mismatch',
       `The offered diff has digest ${diff.summary.sha256}, not ${decision.sha256}. Show it again and decide on what is shown.`,
     );
-  const named = new Set(decision.flaggedFiles);
-  const wanted = decision.files === undefined ? null : new Set(decision.files);
-  const unnamed = diff.summary.files
-    .filter((file) => file.flags.length > 0 && (wanted?.has(file.path) ?? true) && !named.has(file.path))
-    .map((file) => file.path);
+  const unnamed = unnamedFlaggedFiles(diff.summary.files, decision.files ?? null, decision.flaggedFiles);
   if (unnamed.length > 0)
     throw new CodedError(
       'request_invalid',
@@ -204,23 +191,12 @@ async function writeDecision(
         ...(state === 'offered' ? {} : { decision: state }),
         decidedBy: 'human',
         sha256: summary.sha256,
-        flaggedFiles: flagged(diff, files),
-        ...(files === null ? {} : { acceptedFiles: [...files], rejectedFiles: rejected(diff, files) }),
+        flaggedFiles: flaggedFiles(summary.files, files),
+        ...(files === null
+          ? {}
+          : { acceptedFiles: [...files], rejectedFiles: unselectedPaths(summary.files, files) }),
         ...(people === 1 ? {} : { people, acceptedBy: [...acceptedBy] }),
       },
     },
   ]);
-}
-
-/** The files under dedicated control that the decision is about. */
-function flagged(diff: DiffRow, files: readonly string[] | null): string[] {
-  const wanted = files === null ? null : new Set(files);
-  return diff.summary.files
-    .filter((file) => file.flags.length > 0 && (wanted?.has(file.path) ?? true))
-    .map(({ path }) => path);
-}
-
-function rejected(diff: DiffRow, files: readonly string[]): string[] {
-  const wanted = new Set(files);
-  return allPaths(diff).filter((path) => !wanted.has(path));
 }

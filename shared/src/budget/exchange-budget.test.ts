@@ -1,27 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { policySchema } from '@lemniscate/shared/policy/policy.ts';
-import type { LiveAttempt } from '../events/live-attempt.ts';
+import { policySchema } from '../policy/policy.ts';
 import { exhaustedBudget, mustWaitForOthers } from './exchange-budget.ts';
+import type { SpendingSession } from './exchange-budget.ts';
 
 const session = (
   surface: 'terminal' | 'api',
   budgets: object,
   stopReason: string | null = null,
-): LiveAttempt =>
-  ({
-    policy: policySchema.parse({ budgets }),
-    surface,
-    stop_reason: stopReason,
-    actions_used: 0,
-    commands_used: 0,
-    extensions_used: 0,
-    waited_ms: 0,
-    running_at: null,
-    budget_from: null,
-    bounds: null,
-    now: '2026-11-29T00:00:00.000Z',
-  }) as unknown as LiveAttempt;
+): SpendingSession => ({
+  policy: policySchema.parse({ budgets }),
+  surface,
+  stop_reason: stopReason,
+  actions_used: 0,
+  commands_used: 0,
+  extensions_used: 0,
+  waited_ms: 0,
+  running_at: null,
+  budget_from: null,
+  bounds: null,
+  now: '2026-11-29T00:00:00.000Z',
+});
 const spent = (more: object = {}) => ({
   settled_tokens: 0,
   open_tokens: 0,

@@ -1,15 +1,15 @@
-import { evaluateToolCall } from '@lemniscate/shared/policy/evaluate.ts';
-import type { Evaluation } from '@lemniscate/shared/policy/evaluate.ts';
-import type { Policy } from '@lemniscate/shared/policy/policy.ts';
-import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
-import type { Surface } from '@lemniscate/shared/protocol/session-order.ts';
-import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
-import { canAskFor } from '../budgets/ask-extension.ts';
-import { exhaustedActions, exhaustedCommands, exhaustedTime } from '../budgets/session-budget.ts';
-import type { BudgetUse, ExhaustedBudget } from '../budgets/session-budget.ts';
-import { exhaustedCost, exhaustedTokens } from '../gateway/exchange-budget.ts';
-import type { UsageTotals } from '../gateway/usage-totals.ts';
-import type { Proposal } from './read-proposal.ts';
+import { canAskFor } from '../budget/extendable.ts';
+import { exhaustedCost, exhaustedTokens } from '../budget/exchange-budget.ts';
+import type { Spent } from '../budget/exchange-budget.ts';
+import { exhaustedActions, exhaustedCommands, exhaustedTime } from '../budget/session-budget.ts';
+import type { BudgetUse, ExhaustedBudget } from '../budget/session-budget.ts';
+import { satisfiesAsk } from '../identity/who-decides.ts';
+import { evaluateToolCall } from '../policy/evaluate.ts';
+import type { Evaluation, ProposedCall } from '../policy/evaluate.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { PermitAnswer } from '../protocol/permit.ts';
+import type { Surface } from '../protocol/session-order.ts';
+import { surfaceRules } from '../session/surface.ts';
 import { hardenUnknown } from './unknown-outcome.ts';
 
 /** What the session says to a proposal. */
@@ -25,10 +25,7 @@ export interface JudgedSession extends BudgetUse {
   readonly outcome_unknown?: boolean;
 }
 
-export type SpentBudget = Pick<
-  UsageTotals,
-  'settled_tokens' | 'last_tokens' | 'held_usd' | 'last_usd' | 'priced'
->;
+export type SpentBudget = Pick<Spent, 'settled_tokens' | 'last_tokens' | 'held_usd' | 'last_usd' | 'priced'>;
 
 /** The approval of exactly this call, these arguments and this policy, if there is one. */
 export interface KnownApproval {
@@ -53,7 +50,7 @@ export type FinalAnswer = Exclude<PermitAnswer, { verdict: 'waiting' }>;
  */
 export function judgeProposal(
   session: JudgedSession,
-  proposal: Proposal,
+  proposal: ProposedCall,
   approval: KnownApproval | null,
   isNew: boolean,
 ): Judgement {
@@ -71,8 +68,7 @@ export function judgeProposal(
     return answer(go(session, proposal, 'automation', evaluation.reasons));
   if (approval === null && !session.interactive) return answer(nobodyAnswers(session, proposal, evaluation));
   if (approval === null || approval.state === 'waiting') return { kind: 'ask', evaluation };
-  if (approval.state === 'approved' && approval.decided_by === 'human')
-    return answer(go(session, proposal, 'human', evaluation.reasons));
+  if (satisfiesAsk(approval)) return answer(go(session, proposal, 'human', evaluation.reasons));
   return answer(refused(session, proposal, approval));
 }
 
@@ -94,7 +90,7 @@ function exhaustion(session: JudgedSession, isNew: boolean): ExhaustedBudget | n
 
 function go(
   session: JudgedSession,
-  { tool }: Proposal,
+  { tool }: ProposedCall,
   decidedBy: 'human' | 'automation',
   reasons: readonly string[],
 ): FinalAnswer {
@@ -103,7 +99,7 @@ function go(
   return { verdict: 'go', decidedBy, reasons: [...reasons] };
 }
 
-function forbidden(session: JudgedSession, { tool }: Proposal, { reasons }: Evaluation): FinalAnswer {
+function forbidden(session: JudgedSession, { tool }: ProposedCall, { reasons }: Evaluation): FinalAnswer {
   return {
     verdict: 'forbidden',
     decidedBy: 'automation',
@@ -116,7 +112,7 @@ function forbidden(session: JudgedSession, { tool }: Proposal, { reasons }: Eval
 /** Nobody sits there who could be asked, so automation says no and names the line that would have said yes. */
 function nobodyAnswers(
   session: JudgedSession,
-  { tool, arguments: args }: Proposal,
+  { tool, arguments: args }: ProposedCall,
   evaluation: Evaluation,
 ): FinalAnswer {
   const command = typeof args['command'] === 'string' ? args['command'].slice(0, 200) : '';
@@ -135,7 +131,7 @@ function nobodyAnswers(
   };
 }
 
-function refused(session: JudgedSession, { tool }: Proposal, approval: KnownApproval): FinalAnswer {
+function refused(session: JudgedSession, { tool }: ProposedCall, approval: KnownApproval): FinalAnswer {
   const endsLoop = !session.policy.continueAfterToolRejection;
   if (approval.state === 'rejected' && approval.decided_by === 'human')
     return {

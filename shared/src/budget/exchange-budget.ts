@@ -1,16 +1,35 @@
-import { Decimal } from '@lemniscate/shared/model/decimal.ts';
-import type { Policy } from '@lemniscate/shared/policy/policy.ts';
-import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
-import { exhaustedActions, exhaustedTime } from '../budgets/session-budget.ts';
-import type { ExhaustedBudget } from '../budgets/session-budget.ts';
-import type { LiveAttempt } from '../events/live-attempt.ts';
-import type { UsageTotals } from './usage-totals.ts';
+import { Decimal } from '../model/decimal.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { Surface } from '../protocol/session-order.ts';
+import { surfaceRules } from '../session/surface.ts';
+import { exhaustedActions, exhaustedTime } from './session-budget.ts';
+import type { BudgetUse, ExhaustedBudget } from './session-budget.ts';
 
 type Budgets = Policy['budgets'];
-type Spent = Pick<
-  UsageTotals,
-  'settled_tokens' | 'open_tokens' | 'last_tokens' | 'held_usd' | 'last_usd' | 'priced' | 'open'
->;
+
+/** What a session's model exchanges have used and hold. */
+export interface Spent {
+  /** Known tokens of ended exchanges and sub-agents; of a cut exchange at least what it had reserved. */
+  readonly settled_tokens: number;
+  /** Reserved by exchanges that run. */
+  readonly open_tokens: number;
+  /** The last ended exchange: the next one is about as large. */
+  readonly last_tokens: number;
+  /** Known cost, and the reservation of whatever is not finally known; decimal text, US dollars. */
+  readonly held_usd: string;
+  readonly last_usd: string;
+  /** Whether every exchange has a price. */
+  readonly priced: boolean;
+  /** Exchanges that run. */
+  readonly open: number;
+}
+
+/** What is asked about before a model exchange. */
+export interface SpendingSession extends BudgetUse {
+  readonly policy: Pick<Policy, 'budgets'>;
+  readonly surface: Surface;
+  readonly stop_reason: string | null;
+}
 
 /** Answer of a last exchange without tools, in tokens: a few sentences. */
 const summaryTokens = 2_048;
@@ -22,7 +41,7 @@ const summaryMargin = 1.25;
  * exchange how far it came, as much as the last one took stays reserved for it.
  */
 export function exhaustedBudget(
-  session: LiveAttempt,
+  session: SpendingSession,
   totals: Spent,
   reserved: string | null,
   summary: boolean,

@@ -1,7 +1,7 @@
-import type { Policy } from '@lemniscate/shared/policy/policy.ts';
-import type { EndReason } from '@lemniscate/shared/session/end.ts';
-import { allowanceOf } from '@lemniscate/shared/session/allowance.ts';
-import type { Allowance, SessionBounds } from '@lemniscate/shared/session/allowance.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { EndReason } from '../session/end.ts';
+import { allowanceOf } from '../session/allowance.ts';
+import type { Allowance, SessionBounds } from '../session/allowance.ts';
 
 /** What a session has used, as its row says. */
 export interface BudgetUse {

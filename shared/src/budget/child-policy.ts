@@ -1,8 +1,8 @@
-import { Decimal } from '@lemniscate/shared/model/decimal.ts';
-import type { Policy } from '@lemniscate/shared/policy/policy.ts';
-import { allowance, workedMinutes } from '../budgets/session-budget.ts';
-import type { BudgetUse } from '../budgets/session-budget.ts';
-import type { UsageTotals } from '../gateway/usage-totals.ts';
+import { Decimal } from '../model/decimal.ts';
+import type { Policy } from '../policy/policy.ts';
+import { allowance, workedMinutes } from './session-budget.ts';
+import type { BudgetUse } from './session-budget.ts';
+import type { Spent } from './exchange-budget.ts';
 
 /** What the model asks for its sub-agent; less than is left, or as much. */
 export interface AskedBounds {
@@ -18,7 +18,7 @@ export interface AskedBounds {
 export function childPolicy(
   policy: Policy,
   use: BudgetUse,
-  totals: Pick<UsageTotals, 'settled_tokens' | 'open_tokens' | 'held_usd'>,
+  totals: Pick<Spent, 'settled_tokens' | 'open_tokens' | 'held_usd'>,
   asked: AskedBounds,
 ): Policy | string {
   const { budgets } = policy;
