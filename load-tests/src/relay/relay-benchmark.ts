@@ -15,13 +15,21 @@ import { createNewId } from '@lemniscate/shared/id.ts';
 import { distribution, goalAtMost } from '../benchmark.ts';
 import type { BenchGoal, BenchIo, BenchResult, Benchmark } from '../benchmark.ts';
 import { startNginx } from './nginx.ts';
+import type { NginxTls } from './nginx.ts';
 import { cpuSeconds, residentKb } from './process-use.ts';
 import { runStreams } from './streams.ts';
 import type { StreamRun, StreamTarget } from './streams.ts';
 
 const streams = 200;
-const chunksEach = 150;
+/** A long answer of twenty seconds: what is measured is a chunk's way, not an exchange's beginning. */
+const chunksEach = 1_000;
 const intervalMs = 20;
+/** The streams that only stand open, a chunk every second. */
+const openStreams = 2_000;
+const openChunks = 30;
+const openIntervalMs = 1_000;
+/** An attempt may have eight exchanges open. */
+const sessions = 400;
 const path = '/v1/messages';
 
 interface Measured extends StreamRun {
@@ -46,11 +54,13 @@ export const relayBenchmark: Benchmark = {
 };
 
 async function measure(io: BenchIo, folder: string, parts: AsyncDisposableStack) {
-  const upstream = fork(join(import.meta.dirname, 'upstream.ts'), [String(chunksEach), String(intervalMs)]);
+  const upstream = fork(join(import.meta.dirname, 'upstream.ts'));
   parts.defer(() => void upstream.kill());
   const [port] = (await once(upstream, 'message')) as [number];
+  const pace = (chunks: number, everyMs: number): void => void upstream.send({ chunks, everyMs });
+  pace(chunksEach, intervalMs);
   const direct = new URL(`http://127.0.0.1:${port}${path}`);
-  const plain = (url: URL): StreamTarget => ({ url, tls: {}, tokenOf: () => 'none' });
+  const plain = (url: URL): StreamTarget => ({ url, tls: null, tokenOf: () => 'none' });
 
   const fleet = await startFleet({
     projectRoot: io.projectRoot,
@@ -65,7 +75,7 @@ async function measure(io: BenchIo, folder: string, parts: AsyncDisposableStack)
   parts.defer(() => fleet.stop());
   const gateway = await openGateway(fleet, parts);
   const dispatcher = fleet.services.find(({ name }) => name === 'dispatcher')?.pid() ?? 0;
-  const nginx = await startNginx(folder, direct);
+  const nginx = await startNginx(folder, direct, gateway.files);
   if (nginx === null) io.say('this machine has no nginx: that comparison is left out');
   else parts.defer(nginx.stop);
 
@@ -77,21 +87,29 @@ async function measure(io: BenchIo, folder: string, parts: AsyncDisposableStack)
     io.say(`${name}: ${measured.chunks} chunks, ${measured.failed} streams failed`);
   };
   await run('direct', plain(direct), null);
-  if (nginx !== null) await run('nginx', plain(nginx.url), nginx.pid);
+  if (nginx !== null) await run('nginx', { ...gateway.target, url: nginx.url }, nginx.pid);
   // The first streams make connections and compile code; they are no part of the measurement.
-  await runStreams(20, gateway);
-  const restingKb = residentKb(dispatcher);
-  let peakKb = restingKb;
-  const watch = setInterval(() => {
-    peakKb = Math.max(peakKb, residentKb(dispatcher));
-  }, 250);
-  await run('gateway', gateway, dispatcher).finally(() => clearInterval(watch));
-  const perStream = Math.round((peakKb - restingKb) / streams);
-  const memory = { name: 'gateway: memory a stream', unit: 'KB', value: perStream };
+  await runStreams(20, gateway.target);
+  await run('gateway', gateway.target, dispatcher);
+  pace(openChunks, openIntervalMs);
+  const perStream = await memoryPerStream(gateway.target, dispatcher);
+  const memory = { name: `gateway: memory a stream of ${openStreams} open`, unit: 'KB', value: perStream };
   return {
     results: [...Object.entries(runs).flatMap(describe), memory],
     goals: [...goalsOf(runs), goalAtMost('memory a stream', 'KB', 60, perStream)],
   };
+}
+
+/** What the process grows by, at its largest, while the streams stand open; garbage that was not collected counts. */
+async function memoryPerStream(target: StreamTarget, pid: number): Promise<number> {
+  const restingKb = residentKb(pid);
+  let peakKb = restingKb;
+  const watch = setInterval(() => {
+    peakKb = Math.max(peakKb, residentKb(pid));
+  }, 250);
+  const run = await runStreams(openStreams, target, 15_000).finally(() => clearInterval(watch));
+  if (run.failed > 0) throw new Error(`${run.failed} of ${openStreams} open streams failed`);
+  return Math.round((peakKb - restingKb) / openStreams);
 }
 
 function describe([name, run]: [string, Measured]): BenchResult[] {
@@ -126,8 +144,14 @@ function goalsOf(runs: Readonly<Record<string, Measured>>): BenchGoal[] {
   ];
 }
 
+interface Gateway {
+  readonly target: StreamTarget;
+  /** The files of a server's certificate, which serve nginx as well. */
+  readonly files: NginxTls;
+}
+
 /** Sessions that are running as far as the record knows, each with a relay token, and a server's certificate. */
-async function openGateway(fleet: Fleet, parts: AsyncDisposableStack): Promise<StreamTarget> {
+async function openGateway(fleet: Fleet, parts: AsyncDisposableStack): Promise<Gateway> {
   const database = createDatabase({
     url: new URL(fleet.stores.databaseUrl),
     connections: 4,
@@ -137,15 +161,15 @@ async function openGateway(fleet: Fleet, parts: AsyncDisposableStack): Promise<S
   parts.defer(() => database.close());
   const audit = createAuditLog({ clock: systemClock, commitmentKey: await readCommitmentKey(database) });
   const record = { database, audit, newId: createNewId(), self: 'spiffe://lemniscate/dispatcher/bench' };
-  const tokenOf = (stream: number): string => `lmr_bench_${stream}`;
-  for (let stream = 0; stream < streams; stream += 1)
+  const tokenOf = (stream: number): string => `lmr_bench_${stream % sessions}`;
+  for (let stream = 0; stream < sessions; stream += 1)
     await openTestSession(record, {
       model: 'claude-sonnet-4-6',
       relayTokenHash: createHash('sha256').update(tokenOf(stream)).digest('hex'),
     });
   const authority = await openCertificateAuthority(fleet.data.folder('certificates'));
   const files = await authority.certificateFor('agent-server', 'server-a');
-  return {
+  const target = {
     url: new URL(`${fleet.internalUrl}/model/anthropic${path}`),
     tls: {
       ca: readFileSync(authority.certificate),
@@ -154,4 +178,5 @@ async function openGateway(fleet: Fleet, parts: AsyncDisposableStack): Promise<S
     },
     tokenOf,
   };
+  return { target, files: { ...files, authority: authority.certificate } };
 }

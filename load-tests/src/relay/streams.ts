@@ -1,14 +1,18 @@
 import { once } from 'node:events';
 import { request as plainRequest } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import { request as tlsRequest } from 'node:https';
-import type { RequestOptions } from 'node:https';
+import { connect } from 'node:http2';
+import type { ClientHttp2Session } from 'node:http2';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type { SecureContextOptions } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Where streams are asked for. */
 export interface StreamTarget {
   readonly url: URL;
-  readonly tls: Pick<RequestOptions, 'ca' | 'cert' | 'key'>;
+  /** With these HTTP/2 is spoken, as an agent server does. */
+  readonly tls: SecureContextOptions | null;
   /** The relay token of each stream. */
   tokenOf(stream: number): string;
 }
@@ -28,40 +32,73 @@ const body = JSON.stringify({
   messages: [{ role: 'user', content: 'Say something long.' }],
 });
 
-/** Opens so many streams, spread over a second, and reads them to their ends. */
-export async function runStreams(count: number, target: StreamTarget): Promise<StreamRun> {
+/** Opens so many streams, spread over a time, and reads them to their ends. */
+export async function runStreams(count: number, target: StreamTarget, spreadMs = 4_000): Promise<StreamRun> {
   const latenciesMs: number[] = [];
   let failed = 0;
+  const connections = target.tls === null ? [] : await openConnections(count, target.url, target.tls);
   const read = async (stream: number): Promise<void> => {
-    await delay((stream / count) * 1_000);
+    await delay((stream / count) * spreadMs);
     try {
-      await readStream(target, stream, latenciesMs);
+      const connection = connections[stream % connections.length];
+      const headers = { 'content-type': 'application/json', 'x-api-key': target.tokenOf(stream) };
+      const answer =
+        connection === undefined
+          ? await askPlainly(target.url, headers)
+          : await askOver(connection, target.url, headers);
+      await readChunks(answer, latenciesMs);
     } catch {
       // Counted and told: a run with failures is no measurement.
       failed += 1;
     }
   };
   await Promise.all(Array.from({ length: count }, (_, stream) => read(stream)));
+  for (const connection of connections) connection.destroy();
   return { latenciesMs, chunks: latenciesMs.length, failed };
 }
 
-async function readStream(target: StreamTarget, stream: number, latenciesMs: number[]): Promise<void> {
-  const send = target.url.protocol === 'https:' ? tlsRequest : plainRequest;
-  const sent = send(target.url, {
-    method: 'POST',
-    agent: false,
-    timeout: 60_000,
-    headers: { 'content-type': 'application/json', 'x-api-key': target.tokenOf(stream) },
-    ...target.tls,
-  });
+/** Streams that an agent server lets share a connection. */
+const streamsEach = 250;
+
+async function openConnections(
+  count: number,
+  url: URL,
+  tls: SecureContextOptions,
+): Promise<ClientHttp2Session[]> {
+  const connections = Array.from({ length: Math.ceil(count / streamsEach) }, () => connect(url.origin, tls));
+  await Promise.all(connections.map((connection) => once(connection, 'connect')));
+  return connections;
+}
+
+async function askOver(
+  connection: ClientHttp2Session,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+): Promise<Readable> {
+  const stream = connection.request({ ...headers, ':method': 'POST', ':path': url.pathname });
+  stream.setTimeout(longestSilenceMs, () => stream.close());
+  stream.end(body);
+  const [answer] = (await once(stream, 'response')) as [{ readonly ':status'?: number }];
+  if (answer[':status'] !== 200) throw new Error(`status ${answer[':status']}`);
+  return stream;
+}
+
+async function askPlainly(url: URL, headers: Readonly<Record<string, string>>): Promise<Readable> {
+  const sent = plainRequest(url, { method: 'POST', agent: false, timeout: longestSilenceMs, headers });
   sent.end(body);
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  if (response.statusCode !== 200) {
-    response.resume();
-    throw new Error(`status ${response.statusCode}`);
-  }
-  for await (const chunk of response) {
-    const now = performance.timeOrigin + performance.now();
-    for (const [, at] of String(chunk).matchAll(/"at":([\d.]+)/g)) latenciesMs.push(now - Number(at));
-  }
+  const [response] = (await once(sent, 'response')) as [Readable & { readonly statusCode?: number }];
+  if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+  return response;
+}
+
+const longestSilenceMs = 60_000;
+
+/** Events are counted whole: a frame may end within one. */
+async function readChunks(answer: Readable, latenciesMs: number[]): Promise<void> {
+  const lines = createInterface({ input: answer, crlfDelay: Infinity });
+  lines.on('line', (line) => {
+    const at = /"at":([\d.]+)/.exec(line)?.[1];
+    if (at !== undefined) latenciesMs.push(performance.timeOrigin + performance.now() - Number(at));
+  });
+  await finished(answer, { writable: false });
 }

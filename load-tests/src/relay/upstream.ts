@@ -2,16 +2,20 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-// A model's place in a process of its own: every answer is a stream of CHUNKS deltas, one each INTERVAL ms, each with
+// A model's place in a process of its own: every answer is a stream of deltas at the pace that was told last, each with
 // the time at which it was written. It ends with the process that started it.
 
-const [chunks = 100, intervalMs = 20] = process.argv.slice(2).map(Number);
+let pace = { chunks: 100, everyMs: 20 };
+process.on('message', (told: typeof pace) => {
+  pace = told;
+});
 const event = (data: { readonly type: string } & object): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 let answers = 0;
 
 function answer(response: ServerResponse): void {
   answers += 1;
+  const { chunks, everyMs } = pace;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const usage = { input_tokens: 10, output_tokens: 1 };
   const message = { id: `msg_${process.pid}_${answers}`, model: 'claude-sonnet-4-6', usage };
@@ -28,7 +32,7 @@ function answer(response: ServerResponse): void {
     clearInterval(timer);
     response.write(event({ type: 'message_delta', usage: { output_tokens: written } } as never));
     response.end(event({ type: 'message_stop' }));
-  }, intervalMs);
+  }, everyMs);
   response.on('close', () => clearInterval(timer));
 }
 

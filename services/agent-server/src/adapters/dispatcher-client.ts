@@ -29,27 +29,29 @@ const deadlines = {
 /** Connections opened ahead: events, permit, model and heartbeat of a session run side by side. */
 const warmConnections = 4;
 
+/** Answers of models on one connection; the dispatcher allows so many. */
+const maxConcurrentStreams = 250;
+
 /** The dispatcher over HTTPS; both ends show certificates of the fleet's authority. */
 export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatcher {
-  const agent = new Agent({
-    connect: {
-      ca: tls.ca,
-      cert: tls.cert,
-      key: tls.key,
-      minVersion: 'TLSv1.3',
-      timeout: 5000,
-      checkServerIdentity,
-    },
-    keepAliveTimeout: 60_000,
-    keepAliveMaxTimeout: 120_000,
-    pipelining: 1,
-  });
+  const connect = {
+    ca: tls.ca,
+    cert: tls.cert,
+    key: tls.key,
+    minVersion: 'TLSv1.3',
+    timeout: 5000,
+    checkServerIdentity,
+  } as const;
+  const kept = { keepAliveTimeout: 60_000, keepAliveMaxTimeout: 120_000, connect };
+  const agent = new Agent({ ...kept, pipelining: 1, allowH2: false });
+  // A model's answer stays open for minutes: a hundred of them share a connection, and none stands behind another.
+  const modelAgent = new Agent({ ...kept, allowH2: true, h2Options: { maxConcurrentStreams } });
   const origin = new URL(url).origin;
   const call = createJsonCaller(agent, origin);
   const path = (held: Held, rest: string) =>
     `/internal/sessions/${encodeURIComponent(held.sessionId)}/attempts/${held.attempt}/${rest}`;
 
-  const relayModel = createModelRelay(agent, origin);
+  const relayModel = createModelRelay(modelAgent, origin);
   return {
     heartbeat: async (status, signal) =>
       heartbeatAnswerSchema.parse(
@@ -90,8 +92,8 @@ export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatche
         .addresses,
     warm: async () => {
       // Any answer will do: what counts is the handshake.
-      const greet = async () => {
-        const answer = await agent.request({
+      const greet = async (through: Agent) => {
+        const answer = await through.request({
           origin,
           path: '/healthz',
           method: 'GET',
@@ -100,9 +102,13 @@ export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatche
         });
         await answer.body.dump();
       };
-      await Promise.allSettled(Array.from({ length: warmConnections }, greet));
+      await Promise.allSettled(
+        [modelAgent, ...Array.from({ length: warmConnections }, () => agent)].map(greet),
+      );
     },
-    close: () => agent.destroy(),
+    close: async () => {
+      await Promise.all([agent.destroy(), modelAgent.destroy()]);
+    },
   };
 }
 

@@ -1,5 +1,3 @@
-import { createServer as createTlsServer } from 'node:https';
-import { createServer } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import swagger from '@fastify/swagger';
 import { fastify, LogController } from 'fastify';
@@ -14,6 +12,7 @@ import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fast
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import { refuseBrokenRequest } from './broken-request.ts';
+import { createListenerServer } from './create-server.ts';
 import { sendProblem, setProblemHandlers, toCoded } from './problems.ts';
 
 /** A Fastify application whose routes are described by zod schemas. Every `registerXRoutes` takes one. */
@@ -62,18 +61,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     frameworkErrors: (error, _request, reply) => {
       void sendProblem(reply, toCoded(error) ?? error);
     },
-    serverFactory: (handler) =>
-      tls === null
-        ? createServer(handler)
-        : createTlsServer(
-            {
-              ...tls,
-              minVersion: 'TLSv1.3',
-              requestCert: tls.clientCertificates,
-              rejectUnauthorized: tls.clientCertificates,
-            },
-            handler,
-          ),
+    serverFactory: (handler) => createListenerServer(tls, handler),
   }).withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);

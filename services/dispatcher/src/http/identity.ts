@@ -1,3 +1,4 @@
+import type { Http2ServerRequest } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { FastifyRequest } from 'fastify';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -82,8 +83,14 @@ function createRecentlyKnown(): { has(token: string): boolean; add(token: string
 /** Every internal request must come over a connection whose certificate names an agent server. */
 export function requireAgentServer(app: App): void {
   app.addHook('onRequest', async (request) => {
-    servers.set(request, { serverId: peerName(request.raw.socket as TLSSocket, 'agent-server') });
+    servers.set(request, { serverId: peerName(connectionOf(request), 'agent-server') });
   });
+}
+
+/** The connection of a request. Over HTTP/2 a request's own socket is another object for each stream. */
+function connectionOf({ raw }: FastifyRequest): TLSSocket {
+  const session = (raw as unknown as Partial<Http2ServerRequest>).stream?.session;
+  return (session?.socket ?? raw.socket) as TLSSocket;
 }
 
 type ServiceName = ReturnType<typeof parseServiceUri>;

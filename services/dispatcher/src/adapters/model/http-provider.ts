@@ -10,6 +10,7 @@ import type {
   ModelResponse,
   ProviderLimits,
 } from '../../application/ports/model-provider.ts';
+import { createAnswerBody } from './answer-body.ts';
 import type { Dialect } from './dialects.ts';
 import { createKeyRing } from './key-ring.ts';
 import { mayRetry, toProviderError, waitBefore } from './provider-faults.ts';
@@ -148,14 +149,6 @@ function toResponse(answer: Dispatcher.ResponseData, provider: string): ModelRes
   return {
     status: answer.statusCode,
     headers: Object.fromEntries(headers),
-    body: readBody(answer.body, provider),
+    body: createAnswerBody(answer.body, provider),
   };
-}
-
-async function* readBody(body: AsyncIterable<unknown>, provider: string): AsyncGenerator<Uint8Array> {
-  try {
-    for await (const chunk of body) yield chunk as Uint8Array;
-  } catch (error) {
-    throw toProviderError(error, provider);
-  }
 }

