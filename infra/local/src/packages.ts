@@ -28,6 +28,8 @@ export const programs = {
   /** A real pseudo-terminal for the terminal's tests. */
   tmux: { program: 'tmux', package: 'tmux' },
   slapd: { program: 'slapd', package: 'slapd' },
+  /** Prometheus' own check of rules. */
+  promtool: { program: 'promtool', package: 'prometheus' },
   /** A real browser for the console's tests. */
   chromium: { program: 'chromium', package: 'chromium' },
   /** gVisor: the docker driver's tests run on it as well. */
@@ -106,6 +108,7 @@ const debianServices: Readonly<Record<string, string>> = {
   'docker.io': 'docker',
   'rsyslog-openssl': 'rsyslog',
   slapd: 'slapd',
+  prometheus: 'prometheus',
 };
 const policyFile = '/usr/sbin/policy-rc.d';
 

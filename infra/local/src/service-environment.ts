@@ -130,12 +130,12 @@ function tlsVariables(wiring: FleetWiring, own: CertificateFiles): ServiceEnviro
   };
 }
 
-/** The named variables, and every `LEMNISCATE_…` one: a bound that a person sets reaches the service that reads it. */
+/** The named variables, and every `LEMNISCATE_…` and `OTEL_…` one: a bound that a person sets reaches the service that reads it. */
 function taken(environment: Environment, names: readonly string[]): ServiceEnvironment {
   return Object.fromEntries(
     Object.entries(environment).filter(
       (entry): entry is [string, string] =>
-        entry[1] !== undefined && (names.includes(entry[0]) || entry[0].startsWith('LEMNISCATE_')),
+        entry[1] !== undefined && (names.includes(entry[0]) || /^(LEMNISCATE|OTEL)_/.test(entry[0])),
     ),
   );
 }

@@ -42,6 +42,8 @@ const schema = z.object({
     .default('')
     .transform((text) => text.split(',').map((name) => name.trim().toLowerCase()))
     .transform((names) => names.filter((name) => name !== '')),
+  /** OpenTelemetry collector that spans and metrics are sent to; its other `OTEL_…` variables hold too. Absent: none. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable.url('http:', 'https:').optional(),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
 });
 
@@ -72,6 +74,8 @@ export interface Config {
   readonly fetchSsh: { readonly key?: string; readonly knownHosts?: string };
   /** Hosts inside that repositories may be fetched from. */
   readonly fetchPrivateHosts: readonly string[];
+  /** Whether spans and metrics are sent somewhere. */
+  readonly telemetry: boolean;
   readonly exitWithParent: boolean;
 }
 
@@ -105,6 +109,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         : { knownHosts: read.LEMNISCATE_FETCH_SSH_KNOWN_HOSTS }),
     },
     fetchPrivateHosts: read.LEMNISCATE_FETCH_PRIVATE_HOSTS,
+    telemetry: read.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
     exitWithParent: read.LEMNISCATE_EXIT_WITH_PARENT,
   };
 }

@@ -21,6 +21,7 @@ import { readTlsMaterial } from './adapters/tls-material.ts';
 import type { TlsMaterial } from './adapters/tls-material.ts';
 import { uploadObject } from './adapters/upload-object.ts';
 import { createWorkingCopies } from './adapters/working-copy/working-copies.ts';
+import { serverMetrics } from './application/server-metrics.ts';
 import { requireLimits } from './application/required-limits.ts';
 import { runtimeRegistry } from './application/runtimes/registry.ts';
 import { createSessionDesk } from './application/sessions/session-desk.ts';
@@ -30,6 +31,7 @@ import { createServer, listen } from './http/server.ts';
 import { createLeakCheck } from './jobs/leak-check.ts';
 import { createCleaner } from './jobs/cleaner.ts';
 import { createHeartbeat } from './jobs/heartbeat.ts';
+import { openTelemetry } from './open-telemetry.ts';
 
 /** A running agent server. */
 export interface AgentServer {
@@ -107,7 +109,8 @@ async function startInFolder(
   ]);
   log.info({ server: tls.name, driver: driver.name, capabilities, destroyed }, 'starting');
 
-  const dispatcher = createDispatcherClient(config.dispatcherUrl, tls);
+  const watch = await openTelemetry(config, tls, () => serverMetrics(status(), desk));
+  const dispatcher = createDispatcherClient(config.dispatcherUrl, tls, watch.traces);
   const bootId = randomUUID();
   const pool = createWarmPool({
     driver,
@@ -134,6 +137,7 @@ async function startInFolder(
       clock: systemClock,
       bootTimeMs,
       log,
+      traces: watch.traces,
     },
     { capacity: config.capacity, onChange: () => heartbeat.wake() },
   );
@@ -159,7 +163,7 @@ async function startInFolder(
     };
   };
   const heartbeat = createHeartbeat({ dispatcher, desk, status, bootTimeMs, log });
-  const app = createServer(tls, { desk, status }, log);
+  const app = createServer(tls, { desk, status, collectMetrics: watch.collect }, log);
   const port = await listen(app, config.host, config.port);
   const leakCheck = createLeakCheck(driver, log);
   pool.start();
@@ -176,6 +180,7 @@ async function startInFolder(
     await heartbeat.stop();
     await app.close();
     await dispatcher.close();
+    await watch.stop();
     await lock.release();
   }
   let stopping: Promise<void> | null = null;

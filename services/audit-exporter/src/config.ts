@@ -17,8 +17,12 @@ const exporterVariables = z.object({
   LEMNISCATE_LOG_RESTORED_FROM: variable.text().optional(),
   /** Seconds between checkpoints, also when nothing happens. */
   LEMNISCATE_CHECKPOINT_SECONDS: variable.integer(1, 3_600).default(10),
-  /** Port of /healthz and /readyz on loopback; 0: none. */
+  /** Where /healthz, /readyz and /metrics listen: open to whoever reaches it, so loopback unless a network is private. */
+  LEMNISCATE_EXPORTER_HOST: variable.text().default('127.0.0.1'),
+  /** Their port; 0: none. */
   LEMNISCATE_EXPORTER_PORT: variable.integer(0, 65_535).default(0),
+  /** OpenTelemetry collector that spans and metrics are sent to; its other `OTEL_…` variables hold too. Absent: none. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable.url('http:', 'https:').optional(),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
 });
 export type ExporterConfig = z.infer<typeof exporterVariables>;

@@ -1,7 +1,13 @@
+import { hostname } from 'node:os';
+import { createProcessReadings } from '@lemniscate/telemetry/process-readings.ts';
+import type { Telemetry } from '@lemniscate/telemetry/start-telemetry.ts';
+import type { MetricFamily } from '@lemniscate/shared/telemetry/metrics.ts';
+import { processMetrics } from '@lemniscate/shared/telemetry/process-metrics.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { beginTerm } from './adapters/postgres/term.ts';
 import { createLogSigner } from './adapters/log-key.ts';
+import { exportMetrics } from './application/export-metrics.ts';
 import { readExporterConfig } from './config.ts';
 import type { ExporterConfig } from './config.ts';
 import { serveHealth } from './http/health.ts';
@@ -20,11 +26,27 @@ async function main(): Promise<void> {
   if (sinks.length === 0)
     log('warn', 'no sink is configured: entries are ordered and leave the database nowhere');
   const begin = (notified: () => void) => beginTerm(config.DATABASE_URL, log, systemClock.now, notified);
-  const exporter = startExport({ begin, sinks, seal: sealOf(config), log, now: systemClock.now });
+  const readings = createProcessReadings();
+  const collect = async (): Promise<readonly MetricFamily[]> => [
+    ...exportMetrics(await exporter.status()),
+    ...processMetrics(readings, null),
+  ];
+  const telemetry = await openTelemetry(config, collect);
+  const exporter = startExport({
+    begin,
+    sinks,
+    seal: sealOf(config),
+    log,
+    now: systemClock.now,
+    tracer: telemetry?.tracer ?? null,
+  });
   const health =
     config.LEMNISCATE_EXPORTER_PORT === 0
       ? null
-      : await serveHealth(exporter.status, config.LEMNISCATE_EXPORTER_PORT);
+      : await serveHealth(exporter.status, collect, {
+          host: config.LEMNISCATE_EXPORTER_HOST,
+          port: config.LEMNISCATE_EXPORTER_PORT,
+        });
 
   let stopping = false;
   const stop = (why: string): void => {
@@ -35,7 +57,8 @@ async function main(): Promise<void> {
       log('error', 'did not stop in time; what is left is shipped at the next start');
       process.exit(1);
     }, stopDeadlineMs).unref();
-    void exporter.stop().then(() => {
+    void exporter.stop().then(async () => {
+      await telemetry?.stop();
       health?.close();
       log('info', 'stopped');
       process.exit(0);
@@ -45,6 +68,21 @@ async function main(): Promise<void> {
   process.once('SIGINT', () => stop('SIGINT'));
   if (config.LEMNISCATE_EXIT_WITH_PARENT) process.stdin.once('end', () => stop('parent gone')).resume();
   log('info', 'started', { sinks: sinks.map(({ name }) => name) });
+}
+
+/** Without an endpoint OpenTelemetry is not even loaded; `/metrics` works all the same. */
+async function openTelemetry(
+  config: ExporterConfig,
+  collect: () => Promise<readonly MetricFamily[]>,
+): Promise<Telemetry | null> {
+  if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return null;
+  const { startTelemetry } = await import('@lemniscate/telemetry/start-telemetry.ts');
+  return startTelemetry({
+    service: 'audit-exporter',
+    instance: `${hostname()}-${process.pid}`,
+    environment: process.env,
+    collect,
+  });
 }
 
 function sealOf(config: ExporterConfig) {

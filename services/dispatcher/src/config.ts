@@ -95,6 +95,8 @@ const dispatcherVariables = z.object({
   LEMNISCATE_SESSION_MAX_EXTENSIONS: variable.integer(0, 1_000).optional(),
   LEMNISCATE_COMMAND_MAX_SECONDS: variable.integer(1, 86_400).optional(),
   LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES: variable.integer(1_024, 1_073_741_824).optional(),
+  /** OpenTelemetry collector that spans and metrics are sent to; its other `OTEL_…` variables hold too. Absent: none. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable.url('http:', 'https:').optional(),
   LEMNISCATE_LOG_LEVEL: variable.oneOf(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
 });

@@ -59,7 +59,9 @@ import type { DispatcherConfig } from './config.ts';
 import { mcpResource } from './http/mcp/protected-resource.ts';
 import { createOpenAnswers } from './http/open-answers.ts';
 import { serveInternal, servePublic } from './http/serve.ts';
+import { createRequestMeasures } from './http/measure-requests.ts';
 import { startJobs } from './jobs/start-jobs.ts';
+import { openTelemetry } from './open-telemetry.ts';
 
 /** A dispatcher that serves. */
 export interface RunningDispatcher {
@@ -137,6 +139,9 @@ async function build(
   await recordSettings({ database, audit, self }, settings);
   const open = createOpenExchanges();
   const findPerson = createFindPerson(config.LEMNISCATE_ADMINISTRATORS, identity.localLogin?.find ?? null);
+  const measures = createRequestMeasures();
+  const watch = { database, clock, measures, certificateExpiresAt: expiresAt, instance: self };
+  const { tracer, collectMetrics } = await openTelemetry(config, watch, parts);
   const deps = {
     ...delivery,
     ...contents,
@@ -149,6 +154,9 @@ async function build(
     signals,
     log,
     clock,
+    tracer,
+    measures,
+    collectMetrics,
     priceBook,
     open,
     gates: createGates(clock),

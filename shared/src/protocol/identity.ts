@@ -13,8 +13,8 @@ export const nameSchema = z.string().regex(/^[\w.:-]{1,128}$/, 'must be a name o
 export const heldSchema = z.object({ sessionId: nameSchema, attempt: attemptSchema });
 export type Held = z.infer<typeof heldSchema>;
 
-/** Roles that a service's certificate can name, in a URI `spiffe://lemniscate/<role>/<name>`. */
-export const serviceRoles = ['dispatcher', 'agent-server', 'audit-exporter'] as const;
+/** Roles that a certificate can name (`monitor` scrapes metrics and can do nothing else), in a URI `spiffe://lemniscate/<role>/<name>`. */
+export const serviceRoles = ['dispatcher', 'agent-server', 'audit-exporter', 'monitor'] as const;
 export type ServiceRole = (typeof serviceRoles)[number];
 
 /** The URI of a service certificate. */

@@ -78,6 +78,8 @@ export const sessionOrderSchema = z.object({
   startWithinMs: z.int().min(1),
   /** The checkpoint that the session goes on from; absent at its beginning. */
   resume: resumeOrderSchema.optional(),
+  /** `traceparent` of the placement, where the dispatcher traces. */
+  trace: z.string().max(55).optional(),
   /** How often a checkpoint is taken while it works, in milliseconds; absent: never. */
   checkpointEveryMs: z.int().min(1).optional(),
 });

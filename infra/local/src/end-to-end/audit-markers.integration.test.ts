@@ -48,6 +48,10 @@ before(async () => {
     PLANTED_ENVIRONMENT: marker('environment'),
     LEMNISCATE_CHECKPOINT_SECONDS: '1',
     LEMNISCATE_SINKS: sinks,
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+    OTEL_METRIC_EXPORT_INTERVAL: '500',
   });
 });
 after(async () => {
@@ -91,9 +95,17 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
   for (const instruction of ['run `npm test`', `Fix the failing test. ${marker('instruction')}`])
     outcomes.push(await runSession(site, { repositoryFolder: folder, instruction }));
   // and in a header of a request that is refused, and in one that is answered
-  const { token } = JSON.parse(readFileSync(site.fleet.tokenFile, 'utf8')) as { token: string };
+  const { token, subject, name } = z
+    .object({ token: z.string(), subject: z.string(), name: z.string() })
+    .parse(JSON.parse(readFileSync(site.fleet.tokenFile, 'utf8')));
   for (const authorization of [`Bearer ${marker('token')}`, `Bearer ${token}`]) {
-    const headers = { authorization, 'x-note': marker('header'), 'user-agent': marker('agent') };
+    const headers = {
+      authorization,
+      'x-note': marker('header'),
+      'user-agent': marker('agent'),
+      traceparent: marker('trace'),
+      baggage: `user=${marker('baggage')}`,
+    };
     await fetch(`${site.fleet.apiUrl}/v1/sessions?limit=1&${marker('query')}=1`, { headers });
   }
   const [ran, fixed] = outcomes;
@@ -130,6 +142,28 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     assert.ok(performance.now() < deadline, 'the sessions did not reach the receiver');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+  // spans and metrics, of which every session has both; and what a scraper reads
+  const traced = (id: string): boolean =>
+    payloads.some(
+      (text) => text.includes('resourceSpans') && text.includes('execute_tool') && text.includes(id),
+    );
+  while (
+    !outcomes.every(({ session }) => traced(session.id)) ||
+    !payloads.some((text) => text.includes('resourceMetrics'))
+  ) {
+    assert.ok(performance.now() < deadline, 'the sessions’ spans did not reach the collector');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const people = [token, JSON.stringify(subject), JSON.stringify(name)];
+  for (const text of payloads.filter(
+    (one) => one.includes('resourceSpans') || one.includes('resourceMetrics'),
+  ))
+    for (const who of people) assert.ok(!text.includes(who), `${who} is in a span or a metric`);
+  const scraped = await fetch(`${site.fleet.apiUrl}/metrics`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  assert.equal(scraped.status, 200);
+  assert.doesNotMatch(await scraped.text(), planted);
   assert.deepEqual(
     payloads.filter((text) => planted.test(text)),
     [],

@@ -4,12 +4,14 @@ import { workspaceOf } from './source-imports.ts';
 /** Which workspaces a workspace may import, beside itself. Services meet over HTTP, clients use the public API. */
 const workspaceRules: Readonly<Record<WorkspaceFolder, readonly WorkspaceFolder[]>> = {
   shared: [],
-  'services/dispatcher': ['shared'],
-  'services/agent-server': ['shared'],
-  'services/audit-exporter': ['shared'],
+  'services/dispatcher': ['shared', 'infra/telemetry'],
+  'services/agent-server': ['shared', 'infra/telemetry'],
+  'services/audit-exporter': ['shared', 'infra/telemetry'],
   'clients/cli': ['shared'],
   'clients/console': ['shared'],
   'infra/local': ['shared', 'clients/cli'],
+  'infra/observability': ['shared'],
+  'infra/telemetry': ['shared'],
   'infra/terraform': [],
   // a benchmark measures parts of a service where the whole would hide the figure
   'load-tests': [

@@ -20,6 +20,8 @@ export const workspaceFolders = {
   'clients/cli': '@lemniscate/cli',
   'clients/console': '@lemniscate/console',
   'infra/local': '@lemniscate/local',
+  'infra/observability': '@lemniscate/observability',
+  'infra/telemetry': '@lemniscate/telemetry',
   'infra/terraform': '@lemniscate/terraform',
   'load-tests': '@lemniscate/load-tests',
 } as const;

@@ -47,6 +47,11 @@ export function needsTmux(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noTmux');
 }
 
+/** Whether a test needs Prometheus' own tool: it skips with the key `promtool` where none can be had. */
+export function needsPromtool(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noPromtool');
+}
+
 /** Whether a test drives a browser: it skips with this key where none can be had. */
 export function needsBrowser(file: string): boolean {
   return readFileSync(file, 'utf8').includes('browser:');

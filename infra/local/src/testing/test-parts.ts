@@ -13,7 +13,14 @@ import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
 import { findDockerEngine } from './docker-engine.ts';
 import { unpackSyslogNg } from './syslog-ng.ts';
-import { needsBrowser, needsEngine, needsRsyslog, needsSlapd, needsTmux } from './test-files.ts';
+import {
+  needsBrowser,
+  needsEngine,
+  needsPromtool,
+  needsRsyslog,
+  needsSlapd,
+  needsTmux,
+} from './test-files.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,6 +39,7 @@ export async function bringUpTestParts(
   requirePrograms([setpriv, redis, bubblewrap, git, zstd, tar], say);
   if (files.some(needsRsyslog)) installOptional(programs.rsyslog, say);
   if (files.some(needsSlapd)) installOptional(programs.slapd, say);
+  if (files.some(needsPromtool)) installOptional(programs.promtool, say);
   if (files.some(needsTmux)) installOptional(programs.tmux, say);
   if (files.some(needsBrowser)) installOptional(programs.chromium, say);
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));

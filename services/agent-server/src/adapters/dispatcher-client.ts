@@ -10,6 +10,7 @@ import { heartbeatAnswerSchema } from '@lemniscate/shared/protocol/server-status
 import { eventBatchAnswerSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import { objectAddressesSchema, uploadAnswerSchema } from '@lemniscate/shared/protocol/session-result.ts';
 import type { Dispatcher, JournalBatch } from '../application/ports/dispatcher.ts';
+import type { SessionTraces } from '../application/sessions/session-traces.ts';
 import { serviceUris } from '../domain/peer-role.ts';
 import { createJsonCaller } from './json-caller.ts';
 import { createModelCaller, createModelRelay } from './model-caller.ts';
@@ -33,7 +34,11 @@ const warmConnections = 4;
 const maxConcurrentStreams = 250;
 
 /** The dispatcher over HTTPS; both ends show certificates of the fleet's authority. */
-export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatcher {
+export function createDispatcherClient(
+  url: string,
+  tls: TlsMaterial,
+  traces: SessionTraces | null = null,
+): Dispatcher {
   const connect = {
     ca: tls.ca,
     cert: tls.cert,
@@ -51,7 +56,11 @@ export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatche
   const path = (held: Held, rest: string) =>
     `/internal/sessions/${encodeURIComponent(held.sessionId)}/attempts/${held.attempt}/${rest}`;
 
-  const relayModel = createModelRelay(modelAgent, origin);
+  /** A call of a session, below what the session is at. Event batches are too many to be worth a span each. */
+  const ask = (held: Held, rest: string, body: unknown, deadlineMs: number, signal: AbortSignal) =>
+    call(path(held, rest), body, deadlineMs, signal, traces?.contextOf(held) ?? null);
+
+  const relayModel = createModelRelay(modelAgent, origin, traces);
   return {
     heartbeat: async (status, signal) =>
       heartbeatAnswerSchema.parse(
@@ -63,32 +72,30 @@ export function createDispatcherClient(url: string, tls: TlsMaterial): Dispatche
       ),
     askPermit: async (held, request, signal) =>
       permitAnswerSchema.parse(
-        await call(path(held, 'permits'), request, request.waitMs + deadlines.permitBeyondWait, signal),
+        await ask(held, 'permits', request, request.waitMs + deadlines.permitBeyondWait, signal),
       ),
     nextMessage: async (held, request, signal) =>
       nextMessageAnswerSchema.parse(
-        await call(path(held, 'messages'), request, request.waitMs + deadlines.permitBeyondWait, signal),
+        await ask(held, 'messages', request, request.waitMs + deadlines.permitBeyondWait, signal),
       ),
     sendResult: async (held, result, signal) => {
-      await call(path(held, 'result'), result, deadlines.result, signal);
+      await ask(held, 'result', result, deadlines.result, signal);
     },
     requestUpload: async (held, request, signal) =>
-      uploadAnswerSchema.parse(await call(path(held, 'uploads'), request, deadlines.upload, signal)),
+      uploadAnswerSchema.parse(await ask(held, 'uploads', request, deadlines.upload, signal)),
     completeUpload: async (held, uploadId, signal) => {
       const rest = `uploads/${encodeURIComponent(uploadId)}/complete`;
-      await call(path(held, rest), {}, deadlines.completeUpload, signal);
+      await ask(held, rest, {}, deadlines.completeUpload, signal);
     },
     takeCheckpoint: async (held, checkpoint, signal) =>
-      takeCheckpointAnswerSchema.parse(
-        await call(path(held, 'checkpoints'), checkpoint, deadlines.result, signal),
-      ),
+      takeCheckpointAnswerSchema.parse(await ask(held, 'checkpoints', checkpoint, deadlines.result, signal)),
     giveBack: async (held, why, signal) => {
-      await call(path(held, 'give-back'), why, deadlines.result, signal);
+      await ask(held, 'give-back', why, deadlines.result, signal);
     },
     askModel: createModelCaller(relayModel),
     relayModel,
     objectAddresses: async (held, digests, signal) =>
-      objectAddressesSchema.parse(await call(path(held, 'objects'), { digests }, deadlines.upload, signal))
+      objectAddressesSchema.parse(await ask(held, 'objects', { digests }, deadlines.upload, signal))
         .addresses,
     warm: async () => {
       // Any answer will do: what counts is the handshake.

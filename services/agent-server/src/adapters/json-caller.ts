@@ -8,20 +8,24 @@ export type JsonCaller = (
   body: unknown,
   deadlineMs: number,
   signal: AbortSignal,
+  /** `traceparent` of what asks; null where nothing is traced. */
+  trace?: string | null,
 ) => Promise<unknown>;
 
 /** An answer longer than this is not the dispatcher's. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
+const jsonHeaders = { 'content-type': 'application/json', accept: 'application/json' };
+
 export function createJsonCaller(agent: UndiciDispatcher, origin: string): JsonCaller {
-  return async (path, body, deadlineMs, signal) => {
+  return async (path, body, deadlineMs, signal, trace = null) => {
     const deadline = AbortSignal.timeout(deadlineMs);
     try {
       const answer = await agent.request({
         origin,
         path,
         method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        headers: trace === null ? jsonHeaders : { ...jsonHeaders, traceparent: trace },
         body: Buffer.isBuffer(body) ? body : JSON.stringify(body),
         signal: AbortSignal.any([signal, deadline]),
         headersTimeout: deadlineMs,

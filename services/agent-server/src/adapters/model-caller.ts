@@ -2,6 +2,7 @@ import type { Dispatcher as UndiciDispatcher } from 'undici';
 import { errors } from 'undici';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Dispatcher } from '../application/ports/dispatcher.ts';
+import type { SessionTraces } from '../application/sessions/session-traces.ts';
 import { asUnreachable } from './json-caller.ts';
 
 /**
@@ -12,14 +13,24 @@ const headersTimeout = 5 * 60_000;
 const bodyTimeout = 2 * 60_000;
 
 /** The model relay: bytes are handed on as they come, and not read faster than the caller takes them. */
-export function createModelRelay(agent: UndiciDispatcher, origin: string): Dispatcher['relayModel'] {
+export function createModelRelay(
+  agent: UndiciDispatcher,
+  origin: string,
+  traces: SessionTraces | null = null,
+): Dispatcher['relayModel'] {
   return async (relayToken, { path, headers, body }, signal) => {
+    const trace = traces?.contextOfToken(relayToken) ?? null;
     const answer = await agent
       .request({
         origin,
         path: `/model${path}`,
         method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json', 'x-api-key': relayToken },
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'x-api-key': relayToken,
+          ...(trace === null ? {} : { traceparent: trace }),
+        },
         body,
         signal,
         headersTimeout,

@@ -11,6 +11,7 @@ export interface TlsMaterial {
   readonly key: string;
   /** The server's id. */
   readonly name: string;
+  readonly expiresAt: Date;
 }
 
 /**
@@ -47,7 +48,7 @@ export function readTlsMaterial(
       `The certificate ${files.cert} names no agent server: its URI must be spiffe://lemniscate/agent-server/NAME.`,
     );
   }
-  return { ca, cert, key, name: identity.name };
+  return { ca, cert, key, name: identity.name, expiresAt: certificate.validToDate };
 }
 
 function readPem(variable: string, file: string): string {

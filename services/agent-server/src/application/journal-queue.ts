@@ -32,6 +32,12 @@ interface Entry {
   offset: number;
 }
 
+/** What is unacknowledged. */
+export interface JournalBacklog {
+  readonly events: number;
+  readonly bytes: number;
+}
+
 /** The unacknowledged events of one attempt and where their bytes are. Knows nothing of sending. */
 export interface JournalQueue {
   add(line: Buffer): number;
@@ -39,6 +45,7 @@ export interface JournalQueue {
   sendable(): number;
   empty(): boolean;
   hasRoom(): boolean;
+  backlog(): JournalBacklog;
   acknowledgedSeq(): number;
   /** Writes everything that is not yet on disk. One call at a time. */
   write(): Promise<void>;
@@ -92,6 +99,7 @@ export function createJournalQueue(files: JournalFiles, given: Partial<JournalBo
     sendable: written,
     empty: () => acknowledged === lastSeq,
     hasRoom: () => bytes <= bounds.unacknowledgedBytes && entries.length <= bounds.unacknowledgedEvents,
+    backlog: () => ({ events: entries.length, bytes }),
     acknowledgedSeq: () => acknowledged,
     write: async () => {
       const todo = entries.slice(written());

@@ -7,7 +7,7 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import { createBackoff, sleep } from './backoff.ts';
 import type { EventSink } from './event-sink.ts';
 import { createJournalQueue } from './journal-queue.ts';
-import type { JournalBounds } from './journal-queue.ts';
+import type { JournalBacklog, JournalBounds } from './journal-queue.ts';
 import type { Dispatcher } from './ports/dispatcher.ts';
 import type { JournalFiles } from './ports/journal-store.ts';
 import type { Log } from './ports/log.ts';
@@ -17,6 +17,7 @@ import { cut } from './text-stream.ts';
 
 /** One attempt's numbered events: written to disk, sent in order with one batch in flight, kept until acknowledged. */
 export interface Journal extends EventSink {
+  backlog(): JournalBacklog;
   /** Resolves when every event is acknowledged. */
   drained(signal: AbortSignal): Promise<void>;
   /** Stops sending and removes the files; idempotent. */
@@ -141,6 +142,7 @@ export function createJournal(deps: JournalDeps): Journal {
       return seq;
     },
     room: (signal) => changed.until(() => queue.hasRoom(), waiting(signal)),
+    backlog: queue.backlog,
     idle: () => !sending && !urgency.isDue(queue.acknowledgedSeq()),
     acknowledged: (seq, signal) => changed.until(() => queue.acknowledgedSeq() >= seq, waiting(signal)),
     drained: (signal) => changed.until(() => queue.empty(), waiting(signal)),

@@ -34,7 +34,7 @@ async function startServer(t: TestContext) {
   });
   const app = createServer(
     { ca: authority.ca, ...own },
-    { desk: desk as SessionDesk, status },
+    { desk: desk as SessionDesk, status, collectMetrics: async () => [] },
     pino({ level: 'silent' }),
   );
   t.after(() => app.close());

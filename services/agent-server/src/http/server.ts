@@ -5,6 +5,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { sendProblems } from './problems.ts';
 import { requireRole } from './peer-identity.ts';
 import { registerHealthRoutes } from './health-routes.ts';
+import { registerMetricsRoutes } from './metrics-routes.ts';
 import { registerSessionRoutes } from './session-routes.ts';
 import { registerStatusRoutes } from './status-routes.ts';
 import type { RouteDeps } from './route-deps.ts';
@@ -38,8 +39,12 @@ export function createServer(
   app.setValidatorCompiler(validatorCompiler);
   sendProblems(app);
   void app.register(async (ours) => {
-    ours.addHook('onRequest', requireRole(['dispatcher', 'agent-server', 'audit-exporter']));
+    ours.addHook('onRequest', requireRole(['dispatcher', 'agent-server', 'audit-exporter', 'monitor']));
     registerHealthRoutes(ours, deps);
+  });
+  void app.register(async (monitors) => {
+    monitors.addHook('onRequest', requireRole(['dispatcher', 'monitor']));
+    registerMetricsRoutes(monitors, deps);
   });
   void app.register(async (dispatchers) => {
     dispatchers.addHook('onRequest', requireRole(['dispatcher']));

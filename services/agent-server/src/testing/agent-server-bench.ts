@@ -90,6 +90,7 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     fetchSsh: {},
     mirrorBytes: 8 * 1024 ** 3,
     waivedLimits: [],
+    telemetry: false,
     exitWithParent: false,
     ...change,
   };

@@ -47,6 +47,7 @@ export async function shipBatch(
   { store, seals }: { readonly store: LogStore; readonly seals: SealStore },
   sink: Sink,
   from: number,
+  onShipped: ((batch: readonly IndexedEntry[]) => Promise<void>) | null = null,
 ): Promise<number> {
   const batch = await store.read(from, mostEntries, mostBytes);
   if (batch.length === 0) return from;
@@ -56,6 +57,7 @@ export async function shipBatch(
   for (const { index, reason } of refused) await setAside(seals, sink, batch[index - from], reason);
   const next = from + batch.length;
   await store.advance(sink.name, next);
+  await onShipped?.(batch);
   return next;
 }
 

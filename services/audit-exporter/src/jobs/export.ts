@@ -1,6 +1,8 @@
+import type { Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
 import type { BeginTerm, Term } from '../application/ports/term.ts';
 import type { Sink } from '../application/ports/sink.ts';
 import type { ExportStatus, SinkStatus } from '../application/export-status.ts';
+import { createShippedTrace } from '../application/trace-shipped.ts';
 import type { Log } from '../log.ts';
 import { startOrderEntries } from './order-entries.ts';
 import type { SealDeps } from '../application/seal-log.ts';
@@ -23,15 +25,17 @@ export interface ExportDeps {
   readonly seal: Pick<SealDeps, 'signer' | 'everyMs' | 'subject'> | null;
   readonly log: Log;
   readonly now: () => Date;
+  readonly tracer?: Tracer | null;
 }
 
 /** Orders the log and ships it to every sink whenever this exporter leads. */
-export function startExport({ begin, sinks, seal, log, now }: ExportDeps): Export {
+export function startExport({ begin, sinks, seal, log, now, tracer = null }: ExportDeps): Export {
   let wakeOrder = (): void => undefined;
   let ships: readonly ShipJob[] = [];
 
   const work = async (term: Term, until: Promise<void>): Promise<void> => {
-    ships = sinks.map((sink) => startShip(term, sink, log));
+    const traced = tracer === null ? null : { onShipped: createShippedTrace(tracer, term.store), now };
+    ships = sinks.map((sink) => startShip(term, sink, log, traced));
     const wakeShips = (): void => ships.forEach((ship) => ship.wake());
     const order = startOrderEntries(term.store, log, wakeShips);
     const sealing = seal === null ? null : startSeal({ ...seal, store: term.seals, now }, log, wakeShips);

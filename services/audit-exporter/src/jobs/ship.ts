@@ -1,6 +1,9 @@
+import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
 import type { Term } from '../application/ports/term.ts';
 import type { Sink } from '../application/ports/sink.ts';
 import { resumeSink, shipBatch, shipCheckpoints } from '../application/ship-to-sink.ts';
+import type { OnShipped } from '../application/trace-shipped.ts';
+import { errorFields } from '../log.ts';
 import type { Log } from '../log.ts';
 import { startJob } from './loop.ts';
 import type { Job } from './loop.ts';
@@ -12,7 +15,12 @@ export interface ShipJob extends Job {
 }
 
 /** Ships to one sink. Each sink has a job of its own, so a hung or failing one delays nobody. */
-export function startShip({ store, seals }: Pick<Term, 'store' | 'seals'>, sink: Sink, log: Log): ShipJob {
+export function startShip(
+  { store, seals }: Pick<Term, 'store' | 'seals'>,
+  sink: Sink,
+  log: Log,
+  traced: { readonly onShipped: OnShipped; readonly now: () => Date } | null = null,
+): ShipJob {
   let next: number | null = null;
   const resume = async (): Promise<number> => {
     const from = await resumeSink(store, sink);
@@ -27,7 +35,16 @@ export function startShip({ store, seals }: Pick<Term, 'store' | 'seals'>, sink:
     pass: async () => {
       try {
         const from = next ?? (await resume());
-        next = await shipBatch({ store, seals }, sink, from);
+        const startMs = traced?.now().getTime() ?? 0;
+        const told =
+          traced === null
+            ? null
+            : (batch: readonly IndexedEntry[]) =>
+                traced.onShipped(sink.name, batch, startMs).catch((error: unknown) => {
+                  // What has arrived has arrived, whether anybody traces it or not.
+                  log('warn', `ship ${sink.name}: no span could be made`, errorFields(error));
+                });
+        next = await shipBatch({ store, seals }, sink, from, told);
         const more = await shipCheckpoints(seals, sink, next);
         return more || next > from;
       } catch (error) {

@@ -186,6 +186,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'POST /v1/servers': row('servers', 'somewhere', workers),
   'POST /v1/server-invitations': row('servers', 'fleet', operators),
   'POST /v1/server-invitations/use': 'open',
+  'GET /metrics': row('servers', 'fleet', ['operator', 'auditor', 'administrator']),
   'GET /v1/pools': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
   'GET /v1/pools/metrics': row('servers', 'somewhere', ['operator', 'auditor', ...workers]),
   'PUT /v1/pools/:pool': row('servers', 'fleet', operators),

@@ -16,6 +16,7 @@ import type { ModelEndpoint } from '../application/ports/model-provider.ts';
 import type { App } from './app.ts';
 import { hangUpOf } from './attempt-params.ts';
 import { serverOf } from './identity.ts';
+import { traceOf } from './trace-requests.ts';
 
 export type GatewayDeps = RelayDeps & CheckDeps;
 
@@ -46,7 +47,7 @@ function registerEndpoint(scope: App, deps: GatewayDeps, name: ModelEndpoint): v
     const { serverId } = serverOf(request);
     const caller = await authoriseExchange(deps.database, serverId, relayTokenOf(request.headers));
     const exchange = checkExchange(deps, caller, name, bytesOf(request.body), request.headers);
-    await relayExchange(deps, exchange, createSink(reply), hangUpOf(reply));
+    await relayExchange(deps, exchange, createSink(reply), hangUpOf(reply), traceOf(request));
     return reply;
   });
 }

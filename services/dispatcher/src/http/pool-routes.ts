@@ -3,7 +3,8 @@ import { changePoolSchema, poolListSchema } from '@lemniscate/shared/api/pool.ts
 import { placementName } from '@lemniscate/shared/queue/placement-class.ts';
 import type { Database } from '../application/ports/transaction.ts';
 import type { Signals } from '../application/signals.ts';
-import { listPools, poolMetrics } from '../application/servers/list-pools.ts';
+import { metricsFormats, metricsText } from '@lemniscate/shared/telemetry/metrics-text.ts';
+import { listPools, poolFamilies } from '../application/servers/list-pools.ts';
 import type { App } from './app.ts';
 
 export interface PoolRouteDeps {
@@ -20,7 +21,7 @@ export function registerPoolRoutes(app: App, deps: PoolRouteDeps): void {
   }));
 
   app.get('/v1/pools/metrics', async (_request, reply) =>
-    reply.type('text/plain; version=0.0.4').send(poolMetrics(await listPools(deps.database))),
+    reply.type(metricsFormats.text).send(metricsText(poolFamilies(await listPools(deps.database)))),
   );
 
   app.put(

@@ -43,6 +43,10 @@ import { registerAttachmentRoutes, registerMemoryRoutes } from './memory-routes.
 import type { MemoryRouteDeps } from './memory-routes.ts';
 import { registerMcpRoutes } from './mcp/mcp-routes.ts';
 import type { McpRouteDeps } from './mcp/mcp-routes.ts';
+import { measureAndTrace } from './watch-requests.ts';
+import type { WatchDeps } from './watch-requests.ts';
+import { registerMetricsRoutes } from './metrics-routes.ts';
+import type { MetricsRouteDeps } from './metrics-routes.ts';
 import { registerMessageRoutes, registerNextMessageRoutes } from './message-routes.ts';
 import { registerCheckpointRoutes } from './checkpoint-routes.ts';
 import type { CheckpointRouteDeps } from './checkpoint-routes.ts';
@@ -116,6 +120,8 @@ export type PublicDeps = FrameDeps &
   AccessRouteDeps &
   SkillDeps &
   AgentCredentialDeps &
+  MetricsRouteDeps &
+  WatchDeps &
   MemoryRouteDeps &
   ObjectDeps &
   McpRouteDeps &
@@ -134,6 +140,7 @@ export type InternalDeps = FrameDeps &
   ResultDeps &
   CheckpointRouteDeps &
   UploadDeps &
+  WatchDeps &
   GatewayDeps;
 
 export interface ListenerAddress<Certificate> {
@@ -159,6 +166,7 @@ export async function servePublic(
   await limitRate(app, deps.requestsPerMinute);
   requirePerson(app, deps.authenticator, { openAnswers: deps.openAnswers, failures: deps.loginFailures });
   requireAccess(app, deps.database);
+  measureAndTrace(app, deps, 'public');
   refusePoison(app);
   protectAnswers(app);
   registerPublicRoutes(app, deps);
@@ -168,6 +176,7 @@ export async function servePublic(
 /** Everything that people and their programs can ask. */
 export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerHealthRoutes(app, { parts: deps.ready, timeoutMs: 2_000 });
+  registerMetricsRoutes(app, deps);
   registerConsoleRoutes(app, deps);
   registerSessionRoutes(app, deps);
   registerEventStreamRoutes(app, deps);
@@ -213,6 +222,7 @@ export async function serveInternal(
     tls: tlsOf(address.certificate, true),
   });
   requireAgentServer(app);
+  measureAndTrace(app, deps, 'internal');
   registerHeartbeatRoutes(app, deps);
   registerEventIngestRoutes(app, deps);
   registerPermitRoutes(app, deps);

@@ -16,6 +16,7 @@ import type { WaitDeps } from '../application/sessions/wait-for-end.ts';
 import { projectsSeenBy } from '../application/identity.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
+import { traceOf } from './trace-requests.ts';
 
 export type SessionRouteDeps = CreateSessionDeps & StopSessionDeps & WaitDeps;
 
@@ -43,7 +44,7 @@ export function registerSessionRoutes(app: App, deps: SessionRouteDeps): void {
     async (request, reply) => {
       const person = personOf(request);
       const key = request.headers['idempotency-key'] ?? null;
-      const id = await createSession(deps, person, request.body, key);
+      const id = await createSession(deps, person, request.body, key, undefined, traceOf(request));
       const gone = new AbortController();
       reply.raw.on('close', () => gone.abort());
       const ended = request.body.wait && (await waitForEnd(deps, id, maxWaitSeconds * 1_000, gone.signal));

@@ -1,6 +1,7 @@
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { ServerCommand, SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { createJournal } from '../journal.ts';
+import type { JournalBacklog } from '../journal-queue.ts';
 import { createLease } from '../lease.ts';
 import { createPauseWish } from '../checkpoints/pause-wish.ts';
 import { asEndReason } from '../tool-calls/run-tool-call.ts';
@@ -9,6 +10,7 @@ import { createInterruption } from './interruption.ts';
 import type { AbandonCause } from './interruption.ts';
 import { runSession } from './run-session.ts';
 import type { SessionDeps } from './session-context.ts';
+import { tracedJournal, tracedLog } from './traced-session.ts';
 import { createTimings } from './timings.ts';
 import { createUnwind } from './unwind.ts';
 
@@ -26,6 +28,10 @@ export interface HeldSession {
   abandon(cause: AbandonCause): void;
   /** Gives up an attempt whose lease ended long ago. */
   checkLease(): void;
+  /** What the dispatcher has not acknowledged. */
+  backlog(): JournalBacklog;
+  /** Whether it was given up since its lease had ended. */
+  leaseLost(): boolean;
   /** Whether it still takes a slot. */
   holdsSlot(): boolean;
   /** Resolves when nothing of it is left and its result is delivered or void; never rejects. */
@@ -37,18 +43,20 @@ export interface HeldSession {
  * @param before an earlier attempt of the same session that has to be gone first
  */
 export function holdSession(
-  deps: SessionDeps,
+  given: SessionDeps,
   order: SessionOrder,
   before: Promise<void>,
   events: { onSlotFree(): void; onCommands(commands: readonly ServerCommand[]): void },
 ): HeldSession {
   const { sessionId, attempt } = order;
+  const trace = given.traces?.begin(order) ?? null;
+  const deps = trace === null ? given : { ...given, log: tracedLog(given.log, trace) };
   const held = { sessionId, attempt };
   const interruption = createInterruption();
   const wish = createPauseWish(() => deps.clock.monotonicMs());
   const interrupt = createTurnInterrupt();
   const lease = createLease(deps.bootTimeMs, deps.bootTimeMs(), order.leaseMs);
-  const journal = createJournal({
+  const kept = createJournal({
     held,
     files: deps.journals.open(held),
     dispatcher: deps.dispatcher,
@@ -64,6 +72,7 @@ export function holdSession(
     onCommands: events.onCommands,
     onPause: () => wish.ask('by_person'),
   });
+  const journal = trace === null ? kept : tracedJournal(kept, trace);
   const context = {
     deps,
     order,
@@ -82,7 +91,9 @@ export function holdSession(
     holdsSlot = false;
     events.onSlotFree();
   };
-  const done = before.then(() => runSession(context, freeSlot));
+  const done = before
+    .then(() => runSession(context, freeSlot))
+    .then(() => trace?.end(interruption.abandoned()));
   return {
     sessionId,
     attempt,
@@ -95,6 +106,8 @@ export function holdSession(
       if (lease.lost()) interruption.abandon('lease_lost');
     },
     holdsSlot: () => holdsSlot,
+    backlog: journal.backlog,
+    leaseLost: () => interruption.abandoned() === 'lease_lost',
     done,
   };
 }

@@ -16,6 +16,7 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import type { TurnInterrupt } from '../runtimes/turn-interrupt.ts';
 import type { WarmPool } from '../warm-pool.ts';
 import type { Interruption } from './interruption.ts';
+import type { SessionTraces } from './session-traces.ts';
 import type { Timings } from './timings.ts';
 import type { Unwind } from './unwind.ts';
 
@@ -34,6 +35,8 @@ export interface SessionDeps {
   readonly clock: Clock;
   readonly bootTimeMs: () => number;
   readonly log: Log;
+  /** Null while nothing is traced. */
+  readonly traces: SessionTraces | null;
 }
 
 /** One attempt while it runs: handed from step to step. */

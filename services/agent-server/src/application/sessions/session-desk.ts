@@ -2,6 +2,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { HeartbeatAnswer } from '@lemniscate/shared/protocol/server-status.ts';
 import type { ServerCommand, SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import type { JournalBacklog } from '../journal-queue.ts';
 import { staleAttempt } from '../lease.ts';
 import { holdSession } from './held-session.ts';
 import type { HeldSession } from './held-session.ts';
@@ -25,6 +26,10 @@ export interface SessionDesk {
   giveUpLost(): void;
   held(): Held[];
   draining(): boolean;
+  /** Of all its sessions. */
+  backlog(): JournalBacklog;
+  /** Sessions given up since the start because their lease had ended. */
+  leasesLost(): number;
   /** Takes no more, gives every session up and resolves when they are gone. */
   drain(): Promise<void>;
 }
@@ -40,6 +45,7 @@ export function createSessionDesk(
   const running = new Set<HeldSession>();
   const lastAttempts = new Map<string, number>();
   let draining = false;
+  let leasesLost = 0;
 
   const slotsTaken = () => [...running].filter((session) => session.holdsSlot()).length;
 
@@ -62,6 +68,7 @@ export function createSessionDesk(
     remember(session);
     void session.done.then(() => {
       running.delete(session);
+      if (session.leaseLost()) leasesLost += 1;
       if (sessions.get(session.sessionId) === session) sessions.delete(session.sessionId);
       options.onChange();
     });
@@ -117,6 +124,14 @@ export function createSessionDesk(
     },
     held: () => [...sessions.values()].map(({ sessionId, attempt }) => ({ sessionId, attempt })),
     draining: () => draining,
+    backlog: () => {
+      const all = [...running].map((session) => session.backlog());
+      return {
+        events: all.reduce((sum, { events }) => sum + events, 0),
+        bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+      };
+    },
+    leasesLost: () => leasesLost,
     drain: async () => {
       draining = true;
       for (const session of running) session.abandon('shutdown');

@@ -45,6 +45,13 @@ export function createLogStore(query: Query): LogStore {
         entry: { ...row, seq: Number(row.seq), at: row.at.toISOString() },
       }));
     },
+    traces: async (sessionIds) => {
+      const rows = await query<{ id: string; trace_context: string }>(
+        'SELECT id, trace_context FROM sessions WHERE id = ANY ($1) AND trace_context IS NOT NULL',
+        [sessionIds],
+      );
+      return new Map(rows.map(({ id, trace_context: trace }) => [id, trace]));
+    },
     identities: async (pseudonyms) => {
       const rows = await query<{ pseudonym: string; identity: string }>(
         'SELECT pseudonym, identity FROM audit_people WHERE pseudonym = ANY ($1) AND identity IS NOT NULL',

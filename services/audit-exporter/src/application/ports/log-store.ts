@@ -9,6 +9,8 @@ export interface LogStore {
   order(limit: number): Promise<number>;
   /** Entries from an index on, in order; fewer than `limit` where their bodies pass `maxBytes`. */
   read(from: number, limit: number, maxBytes: number): Promise<IndexedEntry[]>;
+  /** The `traceparent`s of those of the sessions that are traced. */
+  traces(sessionIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Who pseudonyms are, as far as the map still knows. */
   identities(pseudonyms: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** First index that the sink has not proved to have; `start` where it has no cursor yet. */

@@ -36,10 +36,11 @@ export async function openChild(
     `INSERT INTO sessions (id, project_id, state, phase, instruction, repository, runtime, model, surface, interactive,
        execution, opened_by, policy, policy_digest, pinned_server, follow_ups, parent_id, ancestors, delegated_call,
        delegated_digest, placement_class, priority, queue_delay_seconds, agent,
-       agent_version, agent_definition, skills)
+       agent_version, agent_definition, skills, trace_context)
      SELECT $1, project_id, 'pending', 'queued', $2, repository, 'native', model, surface, interactive, execution,
        opened_by, $3, $4, pinned_server, false, id, ancestors || id, $5, $6,
-       placement_class, priority, queue_delay_seconds, agent, agent_version, agent_definition, skills
+       placement_class, priority, queue_delay_seconds, agent, agent_version, agent_definition, skills,
+       trace_context
      FROM sessions WHERE id = $7`,
     [id, task, JSON.stringify(policy), digest, proposal.callId, proposal.argumentsDigest, parent.id],
   );

@@ -1,4 +1,5 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
+import type { Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
 import { askProvider } from './ask-provider.ts';
 import type { AskDeps, Outcome } from './ask-provider.ts';
 import { beginExchange } from './begin-exchange.ts';
@@ -8,10 +9,12 @@ import type { AnswerSink, CheckedExchange, ExchangeTarget } from './exchange.ts'
 import type { OpenExchanges } from './open-exchanges.ts';
 import { settleExchange } from './settle-exchange.ts';
 import type { SettleDeps } from './settle-exchange.ts';
+import { traceExchange } from '../telemetry/trace-exchange.ts';
 
 export interface RelayDeps extends BeginDeps, SettleDeps, AskDeps {
   readonly clock: Clock;
   readonly open: OpenExchanges;
+  readonly tracer?: Tracer | null;
 }
 
 /**
@@ -26,13 +29,15 @@ export async function relayExchange(
   exchange: CheckedExchange,
   sink: AnswerSink,
   gone: AbortSignal,
+  /** `traceparent` of the request; null where nothing is traced. */
+  trace: string | null = null,
 ): Promise<void> {
   const [asked] = exchange.targets;
   for (const target of exchange.targets) {
     const replaceable = target !== exchange.targets.at(-1);
     const fallbackFor = target === asked ? null : asked.model;
     const answered = isBilled(exchange)
-      ? await relayBilled(deps, exchange, target, sink, gone, { replaceable, fallbackFor })
+      ? await relayBilled(deps, exchange, target, sink, gone, { replaceable, fallbackFor, trace })
       : await askInTurn(deps, exchange, target, sink, gone, createOutcome(), replaceable);
     if (answered) return;
     deps.log.warn(
@@ -74,7 +79,7 @@ async function relayBilled(
   target: ExchangeTarget,
   sink: AnswerSink,
   gone: AbortSignal,
-  how: { readonly replaceable: boolean; readonly fallbackFor: string | null },
+  how: { readonly replaceable: boolean; readonly fallbackFor: string | null; readonly trace: string | null },
 ): Promise<boolean> {
   const at = deps.clock.now().getTime();
   const facts = {
@@ -92,11 +97,13 @@ async function relayBilled(
   });
   const open = deps.open.open(usageId, exchange.claim);
   const outcome = createOutcome();
+  const span = traceExchange(deps.tracer ?? null, how.trace, exchange.claim, facts);
   try {
     const ended = AbortSignal.any([gone, open.signal]);
     return await askInTurn(deps, exchange, target, sink, ended, outcome, how.replaceable);
   } finally {
     const metered = outcome.meter?.end() ?? { responses: [], complete: false };
+    span?.end(metered, outcome.refused);
     await settleExchange(deps, {
       ...facts,
       usageId,

@@ -3,6 +3,7 @@ import type { ResumeOrder } from '@lemniscate/shared/protocol/checkpoint.ts';
 import { lastCheckpoint, resumeOrder } from '../checkpoints/checkpoint-row.ts';
 import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
 import type { CredentialStore } from '../ports/credential-store.ts';
+import type { Span, Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
 import type { AgentServers, PlacementAnswer } from '../ports/agent-servers.ts';
 import type { Log } from '../ports/log.ts';
 import type { ReservedJob } from '../ports/placement-queue.ts';
@@ -13,6 +14,7 @@ import { endSession } from '../sessions/end-session.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import type { Signals } from '../signals.ts';
 import { openCredentials } from '../agents/agent-credentials.ts';
+import { tracePlacement } from '../telemetry/trace-placement.ts';
 import { pinMemory } from '../agents/memory.ts';
 import { mintAttempt } from './mint-attempt.ts';
 import type { MintDeps } from './mint-attempt.ts';
@@ -28,6 +30,7 @@ export interface PlaceSessionDeps extends MintDeps {
   readonly credentials: CredentialStore;
   readonly signals: Signals;
   readonly log: Log;
+  readonly tracer?: Tracer | null;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
@@ -88,10 +91,12 @@ type Tried = 'placed' | 'moved' | { readonly failure: string | null; readonly se
 async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Reserved): Promise<Tried> {
   const { serverId, operation } = reserved;
   let occupied = false;
+  let span: Span | null = null;
   try {
     const minted = await mintAttempt(deps, job, serverId);
     if (minted === null) return 'moved';
     const { session, attempt, relayToken } = minted;
+    span = tracePlacement(deps.tracer ?? null, session, attempt, serverId);
     const repository = await orderRepository(session.project_id, session.repository, deps.bundleAddress);
     const resume = await resumeOf(deps, session.id, session.project_id);
     const memory = await pinMemory(deps.database, session);
@@ -107,14 +112,17 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
       deps.times,
       files,
       credentials,
+      span?.context ?? null,
     );
     const answer = await deps.servers.place(serverId, order);
+    if (answer.kind !== 'taken') span?.fail(answer.kind);
     if (answer.kind !== 'taken') return await takeBack(deps, job, session, attempt, serverId, answer);
     occupied = await isLive(deps, job.sessionId, attempt);
     // A stop that came while the order was under way may have reached the server before the order did.
     if (!occupied) deps.servers.destroy(serverId, { sessionId: job.sessionId, attempt });
     return 'placed';
   } finally {
+    span?.end();
     // The reservation of a placed session stands until the server's next word counts the session itself.
     if (!occupied) await deps.reservations.release(operation);
   }

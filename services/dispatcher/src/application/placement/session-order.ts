@@ -51,6 +51,8 @@ export function sessionOrder(
   memory: readonly FolderFile[] | null,
   /** The environment of commands, opened for this order alone. */
   credentials: Readonly<Record<string, string>>,
+  /** `traceparent` of the placement. */
+  trace: string | null = null,
 ): SessionOrder {
   const { policy } = session;
   const { tools: wanted } = session.agent_definition;
@@ -97,6 +99,7 @@ export function sessionOrder(
     leaseMs: times.leaseMs,
     startWithinMs: times.startTimeoutMs,
     ...(resume === null ? {} : { resume }),
+    ...(trace === null ? {} : { trace }),
     ...(times.checkpointMs === 0 ? {} : { checkpointEveryMs: times.checkpointMs }),
   };
 }

@@ -1,6 +1,8 @@
 import type { PoolView } from '@lemniscate/shared/api/pool.ts';
 import { poolOfClass } from '@lemniscate/shared/queue/placement-class.ts';
 import type { WaitingLane } from '@lemniscate/shared/queue/outlook.ts';
+import type { MetricName } from '@lemniscate/shared/telemetry/metric-catalogue.ts';
+import type { MetricFamily } from '@lemniscate/shared/telemetry/metrics.ts';
 import { adviseScaling } from '@lemniscate/shared/queue/scaling.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { pinnedPool } from './configured-server.ts';
@@ -73,28 +75,21 @@ function poolView(
   };
 }
 
-/** The same as a scraper reads it (Prometheus text format 0.0.4). */
-export function poolMetrics(pools: readonly PoolView[]): string {
-  const gauges: readonly [name: string, help: string, of: (pool: PoolView) => number][] = [
-    ['slots', 'Slots that may be used now.', ({ slots }) => slots],
-    ['held', 'Sessions that occupy a slot.', ({ held }) => held],
-    ['waiting', 'Sessions that wait for a slot.', ({ waiting }) => waiting],
-    [
-      'queue_age_seconds',
-      'Wait of the session that has waited longest.',
-      (pool) => pool.queueAgeSeconds ?? 0,
-    ],
-    ['warm_sandboxes', 'Sandboxes that wait for a session.', ({ warm }) => warm],
-    ['warm_misses', 'Sandboxes started while their session waited.', ({ warmMisses }) => warmMisses],
-    ['wanted_slots', 'Slots that are wanted.', ({ wantedSlots }) => wantedSlots],
-    ['wanted_servers', 'Servers that are wanted.', ({ wantedServers }) => wantedServers],
-  ];
-  return gauges
-    .flatMap(([name, help, of]) => [
-      `# HELP lemniscate_pool_${name} ${help}`,
-      `# TYPE lemniscate_pool_${name} gauge`,
-      ...pools.map((pool) => `lemniscate_pool_${name}{pool="${pool.pool}"} ${of(pool)}`),
-    ])
-    .join('\n')
-    .concat('\n');
+const gauges: readonly (readonly [name: MetricName, of: (pool: PoolView) => number])[] = [
+  ['lemniscate_pool_slots', ({ slots }) => slots],
+  ['lemniscate_pool_held', ({ held }) => held],
+  ['lemniscate_pool_waiting', ({ waiting }) => waiting],
+  ['lemniscate_pool_queue_age_seconds', (pool) => pool.queueAgeSeconds ?? 0],
+  ['lemniscate_pool_warm_sandboxes', ({ warm }) => warm],
+  ['lemniscate_pool_warm_misses', ({ warmMisses }) => warmMisses],
+  ['lemniscate_pool_wanted_slots', ({ wantedSlots }) => wantedSlots],
+  ['lemniscate_pool_wanted_servers', ({ wantedServers }) => wantedServers],
+];
+
+/** The same as a scraper reads it. */
+export function poolFamilies(pools: readonly PoolView[]): MetricFamily[] {
+  return gauges.map(([name, of]) => ({
+    name,
+    points: pools.map((pool) => ({ labels: { pool: pool.pool }, value: of(pool) })),
+  }));
 }

@@ -51,6 +51,8 @@ export async function createSession(
   request: SessionRequest,
   idempotencyKey: string | null,
   alsoNote?: (tx: Transaction, id: string) => Promise<void>,
+  /** `traceparent` of the request; null where nothing is traced. */
+  trace: string | null = null,
 ): Promise<string> {
   const claim = idempotencyKey === null ? null : { key: idempotencyKey, hash: requestHash(request) };
   if (claim !== null) {
@@ -74,7 +76,7 @@ export async function createSession(
       ]);
       // Sent together, executed in this order: the others refer to the session's row.
       await Promise.all([
-        insertSession(tx, id, request, order, frozen, person),
+        insertSession(tx, id, request, order, frozen, person, trace),
         claim === null ? undefined : claimKey(tx, person, claim, id),
         openRecord(deps, tx, id, request, order, frozen, person),
         tx.query('INSERT INTO outbox (session_id, generation) VALUES ($1, 1)', [id]),
@@ -150,14 +152,16 @@ async function insertSession(
   order: ResolvedOrder,
   frozen: ProjectTerms,
   person: Person,
+  trace: string | null,
 ): Promise<void> {
   const priority = request.priority ?? usualPriority(request.interactive, request.surface);
   await tx.query(
     `INSERT INTO sessions (id, project_id, state, phase, instruction, repository, runtime, model, surface, interactive,
        execution, opened_by, policy, policy_digest, pinned_server, bounds, follow_ups, placement_class, priority,
-       queue_delay_seconds, agent, agent_version, agent_definition, skills, memory_writes)
+       queue_delay_seconds, agent, agent_version, agent_definition, skills, memory_writes,
+       trace_context)
      VALUES ($1, $2, 'pending', 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-       $20, $21, $22, $23)`,
+       $20, $21, $22, $23, $24)`,
     [
       id,
       request.project,
@@ -183,6 +187,7 @@ async function insertSession(
       JSON.stringify(order.skills),
       // What somebody learnt who only looks in must not steer those who belong here.
       hasRole(person, request.project, 'member', 'project_admin'),
+      trace,
     ],
   );
 }

@@ -48,12 +48,14 @@ export interface SessionRow extends Record<string, unknown> {
   readonly ancestors: readonly string[];
   /** What it is about, where something of the workspace has started it. */
   readonly object_id: string | null;
+  /** `traceparent` of the request that opened it. */
+  readonly trace_context: string | null;
 }
 
 const columns = `id, version, project_id, state, phase, reason, message, attempt, generation, losses, server_id,
   pinned_server, instruction, repository, runtime, model, surface, interactive, follow_ups, execution, opened_by, policy,
   policy_digest, stop_reason, pause_requested, pause_requested_by, parent_id, ancestors, agent, agent_version,
-  agent_definition, skills, memory_version, memory_writes, object_id`;
+  agent_definition, skills, memory_version, memory_writes, object_id, trace_context`;
 
 /**
  * Reads a session and locks its row until the transaction ends. Lock order everywhere: session row, then audit chain.

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { parseTraceparent } from '@lemniscate/shared/telemetry/trace-context.ts';
 import { createBackoff, sleep } from '../../backoff.ts';
 import type { ModelAnswer } from '../../ports/dispatcher.ts';
 import { readBounded } from '../native/model-exchange.ts';
@@ -150,13 +151,17 @@ async function passOn({ answer, refused }: Given, response: ServerResponse): Pro
   response.end();
 }
 
+/** A program may have a trace of its own: it is handed on as something to link, under a name that nobody takes for ours. */
 function headersOf(request: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(
+  const { traceparent } = request.headers;
+  const own = parseTraceparent(traceparent) === null ? {} : { 'x-sandbox-traceparent': String(traceparent) };
+  const passed = Object.fromEntries(
     passedOn.flatMap((name) => {
       const value = request.headers[name];
       return value === undefined ? [] : [[name, String(value)]];
     }),
   );
+  return { ...passed, ...own };
 }
 
 /** Null when it is too long. */

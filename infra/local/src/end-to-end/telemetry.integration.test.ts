@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { metricCatalogue } from '@lemniscate/shared/telemetry/metric-catalogue.ts';
+import { scrapeFleet } from '../testing/scrape-fleet.ts';
+import { startOtlpReceiver } from '../testing/otlp-receiver.ts';
+import type { OtlpReceiver, ReceivedSpan } from '../testing/otlp-receiver.ts';
+import { until } from '../testing/until.ts';
+import { runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
+import type { FollowedSession, TestFleet } from './test-fleet.ts';
+
+// One session in a fleet whose services send spans and metrics to a collector.
+
+const promtool = '/usr/bin/promtool';
+const noPromtool = existsSync(promtool) ? false : 'promtool: the package prometheus is not installed';
+
+let collector: OtlpReceiver;
+let site: TestFleet;
+let session: FollowedSession;
+before(async () => {
+  collector = await startOtlpReceiver();
+  site = await startTestFleet({ ...collector.environment, LEMNISCATE_LOG_LEVEL: 'debug' });
+  session = await runSession(site, {
+    repositoryFolder: sampleRepository(site.scratch, 'traced'),
+    instruction: 'Fix the failing test.',
+  });
+});
+after(async () => {
+  await site.stop();
+  collector.close();
+});
+
+const spansOf = (id: string): ReceivedSpan[] =>
+  collector.spans.filter(({ attributes }) => attributes['gen_ai.conversation.id'] === id);
+
+test('one trace goes from the API call over placement, turns, tools and models to the export', async () => {
+  const { id } = session.session;
+  const names = () => new Set(spansOf(id).map(({ name }) => name.split(' ')[0]));
+  const wanted = ['place', 'invoke_agent', 'execute_tool', 'chat', 'export'];
+  await until('spans of every step came', () => wanted.every((name) => names().has(name)), 20_000);
+  const traceId = spansOf(id)[0]?.traceId;
+  assert.deepEqual([...new Set(spansOf(id).map((span) => span.traceId))], [traceId]);
+
+  const trace = collector.spans.filter((span) => span.traceId === traceId);
+  const byId = new Map(trace.map((span) => [span.spanId, span]));
+  const roots = trace.filter(({ parentSpanId }) => parentSpanId === null || parentSpanId === '');
+  assert.deepEqual(
+    roots.map(({ name }) => name),
+    ['POST /v1/sessions'],
+  );
+  for (const span of trace)
+    if (!roots.includes(span)) assert.ok(byId.has(span.parentSpanId ?? ''), `${span.name} hangs nowhere`);
+  assert.deepEqual([...new Set(trace.map(({ service }) => service))].sort(), [
+    'lemniscate-agent-server',
+    'lemniscate-audit-exporter',
+    'lemniscate-dispatcher',
+  ]);
+
+  const parentName = (name: string): string[] =>
+    trace
+      .filter((span) => span.name.startsWith(name))
+      .map(({ parentSpanId }) => byId.get(parentSpanId ?? '')?.name ?? '');
+  assert.ok(parentName('turn ').every((parent) => parent === 'invoke_agent native'));
+  assert.ok(parentName('execute_tool').every((parent) => parent.startsWith('turn ')));
+  assert.ok(parentName('chat').every((parent) => parent.startsWith('POST /model/')));
+  assert.ok(parentName('POST /model/').some((parent) => parent.startsWith('turn ')));
+  const exchanged = trace.find(({ name }) => name.startsWith('chat'));
+  assert.equal(exchanged?.attributes['gen_ai.operation.name'], 'chat');
+  assert.ok(Number(exchanged?.attributes['gen_ai.usage.input_tokens']) > 0);
+});
+
+test('metrics arrive at the collector from every service', async () => {
+  const services = ['lemniscate-dispatcher', 'lemniscate-agent-server', 'lemniscate-audit-exporter'];
+  await until('metrics of all services came', () => services.every((name) => collector.metrics.has(name)));
+  assert.ok(collector.metrics.get('lemniscate-dispatcher')?.has('lemniscate_pool_wanted_slots'));
+  assert.ok(collector.metrics.get('lemniscate-agent-server')?.has('lemniscate_server_journal_bytes'));
+  assert.ok(collector.metrics.get('lemniscate-audit-exporter')?.has('lemniscate_export_lag_seconds'));
+});
+
+test('log lines of the session name its trace', async () => {
+  const traceId = spansOf(session.session.id)[0]?.traceId ?? assert.fail();
+  const logs = site.fleet.data.folder('logs');
+  const holding = readdirSync(logs).filter((file) =>
+    readFileSync(join(logs, file), 'utf8').includes(`"trace_id":"${traceId}"`),
+  );
+  assert.ok(holding.some((file) => file.startsWith('agent-server')));
+  assert.ok(holding.some((file) => file.startsWith('dispatcher')));
+});
+
+test('the operators’ listeners expose every metric of the catalogue, to nobody else', async () => {
+  const scraper = await scrapeFleet(site.fleet);
+  assert.equal((await fetch(`${site.fleet.apiUrl}/metrics`)).status, 401);
+  assert.equal((await scraper.agentServer('/status')).status, 403);
+  const scraped = async () => Promise.all([scraper.dispatcher(), scraper.agentServer(), scraper.exporter()]);
+  const texts = (await scraped()).map(({ body }) => body);
+  const exposed = new Set([...texts.join('').matchAll(/^# TYPE (\S+)/gm)].map((match) => match[1]));
+  assert.deepEqual(
+    Object.keys(metricCatalogue).filter((name) => !exposed.has(name)),
+    [],
+  );
+  if (noPromtool === false)
+    for (const text of texts) execFileSync(promtool, ['check', 'metrics'], { input: text, stdio: 'pipe' });
+  await until(
+    'the end of the session is counted',
+    async () =>
+      (await scraper.dispatcher()).body.includes(
+        'lemniscate_sessions_ended_total{pool="default",reason="finished"} 1',
+      ),
+    20_000,
+  );
+  const { body } = await scraper.dispatcher('application/openmetrics-text');
+  assert.match(body, /lemniscate_http_request_seconds_bucket\S+ \d+ # \{trace_id="[0-9a-f]{32}"\}/);
+  assert.match(body, /lemniscate_session_start_seconds_bucket\S+ 1 # \{trace_id="[0-9a-f]{32}"\}/);
+});

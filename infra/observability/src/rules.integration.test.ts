@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { generatedFiles } from './files.ts';
+
+const alerts = join(import.meta.dirname, '../alerts');
+const promtool = '/usr/bin/promtool';
+const noPromtool = existsSync(promtool) ? false : 'promtool: the package prometheus is not installed';
+const run = (...args: string[]): string =>
+  execFileSync(promtool, args, { cwd: alerts, encoding: 'utf8', stdio: 'pipe' });
+
+test(
+  'Prometheus takes the rules, and the alerts fire and keep silent as their tests say',
+  { skip: noPromtool },
+  () => {
+    assert.match(run('check', 'rules', 'lemniscate.rules.yml'), /SUCCESS: \d+ rules found/);
+    assert.match(run('test', 'rules', 'lemniscate.test.yml'), /SUCCESS/);
+  },
+);
+
+test('every expression of a dashboard is one that Prometheus can read', { skip: noPromtool }, (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lemniscate-rules-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const check = (expressions: readonly string[]): string => {
+    const rules = expressions.map((expr, index) => ({ record: `x:${index}`, expr }));
+    writeFileSync(join(folder, 'rules.yml'), JSON.stringify({ groups: [{ name: 'x', rules }] }));
+    return run('check', 'rules', join(folder, 'rules.yml'));
+  };
+  const expressions = [...generatedFiles()].flatMap(([path, text]) =>
+    path.endsWith('.json')
+      ? [...text.matchAll(/"expr": (".*"),/g)].map((match) => JSON.parse(match[1] ?? '') as string)
+      : [],
+  );
+  assert.ok(expressions.length > 30);
+  check(expressions);
+  assert.throws(() => check(['sum by ((']), 'promtool takes everything');
+});
