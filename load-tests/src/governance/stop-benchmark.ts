@@ -15,6 +15,9 @@ const serversSchema = z.object({
 });
 const statusSchema = z.object({ held: z.array(z.object({ sessionId: z.string() })) });
 
+/** A project whose sessions get no slot. */
+const closedProject = 'bench-closed';
+
 /** How a session is brought to where it is stopped. */
 interface Situation {
   readonly name: string;
@@ -59,6 +62,25 @@ const situations: readonly Situation[] = [
         'awaiting_message',
       ),
   },
+  {
+    name: 'after it was put away',
+    bring: async (site) => {
+      const { id } = await waitingFor(
+        site,
+        await site.open('run `sleep 0`', { interactive: true, followUps: true }),
+        'awaiting_message',
+      );
+      await site.client.json(`/v1/sessions/${id}/pause`, z.unknown(), { method: 'POST', body: {} });
+      return site.until('it is put away', async () => {
+        const session = await site.session(id);
+        return session.state === 'paused' && session.server === null ? session : undefined;
+      });
+    },
+  },
+  {
+    name: 'while it is held in the queue',
+    bring: (site) => site.open(sleeping, { project: closedProject }),
+  },
 ];
 
 async function waitingFor(site: BenchFleet, { id }: SessionView, sign: string): Promise<SessionView> {
@@ -71,7 +93,8 @@ async function waitingFor(site: BenchFleet, { id }: SessionView, sign: string): 
 /** One gesture: from the request to the sandbox that is seen gone by the server that had it. */
 export const stopBenchmark: Benchmark = {
   name: 'stop',
-  about: 'stop to destroyed sandbox: just opened, starting, hanging in a command, waiting for a person',
+  about:
+    'stop to destroyed sandbox: just opened, starting, hanging in a command, waiting for a person, put away, queued',
   async run(io) {
     const site = await startBenchFleet(io, 'stop');
     const servers: ServiceCaller[] = [];
@@ -79,6 +102,11 @@ export const stopBenchmark: Benchmark = {
       const listed = await site.client.json('/v1/servers', serversSchema);
       for (const { url } of listed.servers)
         if (url !== null) servers.push(site.speakAs('dispatcher-local', url));
+      await site.client.json('/v1/projects', z.unknown(), { method: 'POST', body: { id: closedProject } });
+      await site.client.json(`/v1/projects/${closedProject}/queue`, z.unknown(), {
+        method: 'PUT',
+        body: { maxConcurrent: 0 },
+      });
       const results = [];
       for (const { name, bring } of situations) {
         const spans: number[] = [];

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
-import { openSession } from '@lemniscate/cli/open-session.ts';
-import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
 import { makeRepository, processesOf, runSession, startTestFleet } from './test-fleet.ts';
@@ -114,37 +110,6 @@ test('a session that stays answers a further message and is finished by its pers
   assert.equal(audit.fault, null);
 });
 
-test('stopped and revoked sessions are destroyed within a second, also while a command hangs', async (t) => {
-  const spans: number[] = [];
-  for (let round = 0; round < 10; round += 1) {
-    const how = round % 2 === 0 ? 'stop' : 'revoke';
-    const seconds = 61_000 + round;
-    const { session } = await openSession(
-      site.client,
-      {
-        repositoryFolder: folder,
-        instruction: `run \`sleep ${seconds}\``,
-        project: 'lab',
-        execution: 'server',
-      },
-      AbortSignal.timeout(60_000),
-    );
-    const pids = await until(`sleep ${seconds} runs`, () => sandboxOf(`sleep ${seconds}`));
-    assert.ok(pids.length > 1, 'the sandbox itself is watched, not only its command');
-    const began = performance.now();
-    const ended = await site.client.json(`/v1/sessions/${session.id}/${how}`, sessionViewSchema, {
-      method: 'POST',
-      body: {},
-    });
-    assert.equal(ended.exitCode, how === 'stop' ? 130 : 4);
-    await until('the sandbox is gone', () => (pids.some(isAlive) ? undefined : true), 5);
-    spans.push(performance.now() - began);
-  }
-  const worst = Math.max(...spans);
-  t.diagnostic(`request to destroyed: ${spans.map((span) => span.toFixed(0)).join(' ')} ms`);
-  assert.ok(worst < 1_000, `the slowest took ${worst.toFixed(0)} ms`);
-});
-
 async function newest(): Promise<{ readonly id: string }> {
   const page = await site.client.json(
     '/v1/sessions?limit=1',
@@ -153,56 +118,4 @@ async function newest(): Promise<{ readonly id: string }> {
   const [session] = page.sessions;
   assert.ok(session);
   return session;
-}
-
-/** The process with this command line and those above it inside its sandbox' own process namespace. */
-function sandboxOf(command: string): number[] | undefined {
-  const found = processes().find(({ pid }) => commandOf(pid) === command);
-  if (found === undefined) return undefined;
-  const byPid = new Map(processes().map((entry) => [entry.pid, entry]));
-  const pids: number[] = [];
-  for (let at: typeof found | undefined = found; at !== undefined && at.depth > 1; at = byPid.get(at.parent))
-    pids.push(at.pid);
-  return pids;
-}
-
-/** Every process, with how many process namespaces deep it is. */
-function processes(): { readonly pid: number; readonly parent: number; readonly depth: number }[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      const status = read(`/proc/${name}/status`);
-      const parent = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
-      const depth = /^NSpid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/).length ?? 1;
-      return status === '' ? [] : [{ pid: Number(name), parent, depth }];
-    });
-}
-
-function commandOf(pid: number): string {
-  return read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
-}
-
-function isAlive(pid: number): boolean {
-  const state = /^State:\s+(\S)/m.exec(read(`/proc/${pid}/status`))?.[1];
-  return state !== undefined && state !== 'Z';
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    // It ended while we looked.
-    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
-    throw error;
-  }
-}
-
-async function until<Value>(what: string, look: () => Value | undefined, everyMs = 20): Promise<Value> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    const found = look();
-    if (found !== undefined) return found;
-    if (performance.now() > deadline) throw new Error(`not seen within 30 s: ${what}`);
-    await delay(everyMs);
-  }
 }
