@@ -15,12 +15,11 @@ const serversSchema = z.object({
 });
 const statusSchema = z.object({ held: z.array(z.object({ sessionId: z.string() })) });
 
-/** A project whose sessions get no slot. */
-const closedProject = 'bench-closed';
-
 /** How a session is brought to where it is stopped. */
 interface Situation {
   readonly name: string;
+  /** Once, before the first round; it stays so for what follows. */
+  readonly prepare?: (site: BenchFleet) => Promise<unknown>;
   bring(site: BenchFleet, round: number): Promise<SessionView>;
 }
 
@@ -79,7 +78,12 @@ const situations: readonly Situation[] = [
   },
   {
     name: 'while it is held in the queue',
-    bring: (site) => site.open(sleeping, { project: closedProject }),
+    prepare: (site) =>
+      site.client.json('/v1/projects/bench/queue', z.unknown(), {
+        method: 'PUT',
+        body: { maxConcurrent: 0 },
+      }),
+    bring: (site) => site.open(sleeping),
   },
 ];
 
@@ -102,13 +106,9 @@ export const stopBenchmark: Benchmark = {
       const listed = await site.client.json('/v1/servers', serversSchema);
       for (const { url } of listed.servers)
         if (url !== null) servers.push(site.speakAs('dispatcher-local', url));
-      await site.client.json('/v1/projects', z.unknown(), { method: 'POST', body: { id: closedProject } });
-      await site.client.json(`/v1/projects/${closedProject}/queue`, z.unknown(), {
-        method: 'PUT',
-        body: { maxConcurrent: 0 },
-      });
       const results = [];
-      for (const { name, bring } of situations) {
+      for (const { name, prepare, bring } of situations) {
+        await prepare?.(site);
         const spans: number[] = [];
         for (let round = 0; round < rounds && !io.signal.aborted; round += 1) {
           const { id } = await bring(site, round);

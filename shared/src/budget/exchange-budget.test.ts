@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createRandom } from '../policy/command/fuzz/random.ts';
 import { policySchema } from '../policy/policy.ts';
 import { exhaustedBudget, mustWaitForOthers } from './exchange-budget.ts';
 import type { SpendingSession } from './exchange-budget.ts';
@@ -26,19 +27,76 @@ const spent = (more: object = {}) => ({
   open_tokens: 0,
   last_tokens: 0,
   held_usd: '0',
+  open_usd: '0',
   last_usd: '0',
   priced: true,
   open: 0,
   ...more,
 });
 
+const one = { tokens: 300, usd: '0.30' };
+
 test('open exchanges hold their tokens: another one waits, and the session is not stopped for what may not be used', () => {
   const { budgets } = session('api', { maxTokens: 1_000 }).policy;
   const parallel = spent({ settled_tokens: 200, open_tokens: 900, open: 1 });
-  assert.equal(mustWaitForOthers(budgets, parallel), true);
+  assert.equal(mustWaitForOthers(budgets, parallel, one), true);
   assert.equal(exhaustedBudget(session('api', { maxTokens: 1_000 }), parallel, '0', false), null);
-  assert.equal(mustWaitForOthers(budgets, spent({ settled_tokens: 200, open_tokens: 700, open: 1 })), false);
-  assert.equal(mustWaitForOthers(budgets, spent({ settled_tokens: 999 })), false);
+  assert.equal(
+    mustWaitForOthers(budgets, spent({ settled_tokens: 200, open_tokens: 700, open: 1 }), one),
+    true,
+  );
+  assert.equal(
+    mustWaitForOthers(budgets, spent({ settled_tokens: 200, open_tokens: 500, open: 1 }), one),
+    false,
+  );
+  assert.equal(mustWaitForOthers(budgets, spent({ settled_tokens: 999 }), one), false);
+});
+
+test('open exchanges hold their money in the same way', () => {
+  const limits = { maxCostUsd: '1.00' };
+  const { budgets } = session('api', limits).policy;
+  const parallel = spent({ held_usd: '1.10', open_usd: '0.90', open: 1 });
+  assert.equal(mustWaitForOthers(budgets, parallel, one), true);
+  assert.equal(exhaustedBudget(session('api', limits), parallel, '0', false), null);
+  assert.equal(mustWaitForOthers(budgets, spent({ held_usd: '0.70', open_usd: '0.5', open: 1 }), one), false);
+  assert.equal(mustWaitForOthers(budgets, spent({ held_usd: '0.71', open_usd: '0.5', open: 1 }), one), true);
+  assert.equal(
+    exhaustedBudget(session('api', limits), spent({ held_usd: '1.00' }), '0', false)?.reason,
+    'budget_cost',
+  );
+});
+
+test('in no interleaving of begins and ends does what is used pass the bound by more than one exchange alone', () => {
+  const random = createRandom(4);
+  const { budgets } = session('api', { maxTokens: 5_000, maxCostUsd: '5.00' }).policy;
+  for (let round = 0; round < 500; round += 1) {
+    let settled = 0;
+    const open: number[] = [];
+    let largest = 0;
+    for (let step = 0; step < 60; step += 1) {
+      if (open.length > 0 && random.chance(40)) {
+        // the worst case comes true
+        settled += open.splice(random.below(open.length), 1)[0] ?? 0;
+        continue;
+      }
+      const held = open.reduce((sum, tokens) => sum + tokens, 0);
+      const usd = (tokens: number) => (tokens / 1_000).toFixed(3);
+      const totals = spent({
+        settled_tokens: settled,
+        open_tokens: held,
+        held_usd: usd(settled + held),
+        open_usd: usd(held),
+        open: open.length,
+      });
+      const tokens = 1 + random.below(2_000);
+      if (exhaustedBudget(session('api', budgets), totals, '0', false) !== null) break;
+      if (mustWaitForOthers(budgets, totals, { tokens, usd: usd(tokens) })) continue;
+      largest = Math.max(largest, open.length === 0 ? tokens : 0);
+      open.push(tokens);
+    }
+    const used = open.reduce((sum, tokens) => sum + tokens, settled);
+    assert.ok(used <= 5_000 + largest, `round ${round}: ${used} with ${largest} at once`);
+  }
 });
 
 test('on the terminal room for the summary stays reserved, and the summary may use it', () => {

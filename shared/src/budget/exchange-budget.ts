@@ -17,6 +17,8 @@ export interface Spent {
   readonly last_tokens: number;
   /** Known cost, and the reservation of whatever is not finally known; decimal text, US dollars. */
   readonly held_usd: string;
+  /** The part of it that exchanges hold which run. */
+  readonly open_usd: string;
   readonly last_usd: string;
   /** Whether every exchange has a price. */
   readonly priced: boolean;
@@ -60,10 +62,23 @@ export function exhaustedBudget(
   return exhaustedTime(budgets, session) ?? exhaustedActions(budgets, session) ?? spent;
 }
 
-/** Whether exchanges that run might use up the tokens by themselves: then another one has to wait for what they took. */
-export function mustWaitForOthers(budgets: Budgets, totals: Spent): boolean {
-  if (budgets.maxTokens === undefined || totals.open === 0) return false;
-  return totals.settled_tokens + totals.open_tokens >= budgets.maxTokens;
+/** The most that an exchange can use; `usd` is null for a model without a price. */
+export interface WorstCase {
+  readonly tokens: number;
+  readonly usd: string | null;
+}
+
+/**
+ * Whether an exchange has to wait for those that run: together they could use more than what is left. One alone may
+ * begin while anything is left, or a large prompt could never use the rest; so several in parallel never pass a bound by
+ * more than one by itself can.
+ */
+export function mustWaitForOthers(budgets: Budgets, totals: Spent, own: WorstCase): boolean {
+  if (totals.open === 0) return false;
+  const { maxTokens, maxCostUsd } = budgets;
+  if (maxTokens !== undefined && totals.settled_tokens + totals.open_tokens + own.tokens > maxTokens)
+    return true;
+  return maxCostUsd !== undefined && new Decimal(totals.held_usd).add(own.usd ?? 0).gt(maxCostUsd);
 }
 
 /** The bound of tokens, by what has been used for certain. */
@@ -84,10 +99,10 @@ export function exhaustedTokens(
   };
 }
 
-/** The bound of money. */
+/** The bound of money, by what has been used for certain: what runs is waited for, not counted against the session. */
 export function exhaustedCost(
   budgets: Budgets,
-  totals: Pick<Spent, 'held_usd' | 'last_usd' | 'priced'>,
+  totals: Pick<Spent, 'held_usd' | 'open_usd' | 'last_usd' | 'priced'>,
   unpriced: boolean,
   keepsSummary = false,
 ): ExhaustedBudget | null {
@@ -102,7 +117,7 @@ export function exhaustedCost(
       extendable: false,
     };
   const kept = keepsSummary ? new Decimal(totals.last_usd).mul(summaryMargin) : new Decimal(0);
-  if (kept.add(totals.held_usd).lt(maxCostUsd)) return null;
+  if (kept.add(totals.held_usd).sub(totals.open_usd).lt(maxCostUsd)) return null;
   return {
     reason: 'budget_cost',
     message: `The session has used up its ${maxCostUsd} US dollars. Raise budgets.maxCostUsd in the policy.`,

@@ -25,7 +25,10 @@ export interface JudgedSession extends BudgetUse {
   readonly outcome_unknown?: boolean;
 }
 
-export type SpentBudget = Pick<Spent, 'settled_tokens' | 'last_tokens' | 'held_usd' | 'last_usd' | 'priced'>;
+export type SpentBudget = Pick<
+  Spent,
+  'settled_tokens' | 'last_tokens' | 'held_usd' | 'open_usd' | 'last_usd' | 'priced'
+>;
 
 /** The approval of exactly this call, these arguments and this policy, if there is one. */
 export interface KnownApproval {

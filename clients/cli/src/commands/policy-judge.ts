@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { toProblem } from '@lemniscate/shared/errors/problem.ts';
-import { judgeCommand } from '@lemniscate/shared/policy/command/judge-command.ts';
 import type { CommandJudgement } from '@lemniscate/shared/policy/command/judgement.ts';
 import { policySchema } from '@lemniscate/shared/policy/policy.ts';
+import { replayCommand } from '@lemniscate/shared/policy/replay-command.ts';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodes } from '../io.ts';
@@ -61,8 +61,7 @@ function answerLine(
 ): CommandJudgement | { error: ReturnType<typeof toProblem> } {
   try {
     const request = requestSchema.parse(JSON.parse(text ?? tooLong()));
-    const free = request.free ?? request.policy?.freeCommands ?? [];
-    return judgeCommand(request.command, { free, approval: request.policy?.approvalCommands ?? [] });
+    return replayCommand(request.command, request.policy, request.free);
   } catch (error) {
     const why =
       error instanceof z.ZodError ? z.prettifyError(error).replaceAll('\n', ' ') : (error as Error).message;

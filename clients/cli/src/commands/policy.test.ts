@@ -68,6 +68,19 @@ test('a policy brings its free commands and its approval commands', async () => 
   );
 });
 
+test('a draft that disables commands or asks about all of them says so of each', async () => {
+  const asked = (['exclude', 'ask', 'allow', undefined] as const).map((value) => ({
+    command: 'ls',
+    free: ['ls'],
+    policy: value === undefined ? {} : { tools: { run_command: value } },
+  }));
+  const { stdout } = await run(['judge'], asked.map((one) => JSON.stringify(one)).join('\n'));
+  assert.deepEqual(
+    lines(stdout).map((answer) => answer['verdict']),
+    ['disabled', 'ask', 'allow', 'allow'],
+  );
+});
+
 test('an unreadable line is answered in its place and makes the exit code 2', async () => {
   const long = JSON.stringify({ command: 'a'.repeat(1_100_000) });
   const given = [

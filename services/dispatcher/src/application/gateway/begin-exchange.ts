@@ -77,10 +77,11 @@ async function tryToBegin(deps: BeginDeps, claim: AttemptClaim, planned: Planned
       ]);
       return { kind: 'exhausted', budget };
     }
-    if (!summary && mustWaitForOthers(session.policy.budgets, totals))
+    const own = { tokens: worstCaseTokens(planned), usd: reserved };
+    if (!summary && mustWaitForOthers(session.policy.budgets, totals, own))
       throw new CodedError(
         'unavailable',
-        `The model exchanges that session ${claim.sessionId} has open may use up its tokens; one has to end first.`,
+        `The model exchanges that session ${claim.sessionId} has open may use up what is left of its budget; one has to end first.`,
       );
     if (totals.open >= maxOpen)
       throw new CodedError(

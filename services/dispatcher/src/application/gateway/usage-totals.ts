@@ -11,6 +11,8 @@ export interface UsageTotals extends Record<string, unknown> {
   readonly cost_usd: string;
   /** Known cost, and the reservation of whatever is not finally known. */
   readonly held_usd: string;
+  /** The part of it that exchanges hold which run. */
+  readonly open_usd: string;
   /** Known tokens of ended exchanges and sub-agents; of a cut exchange at least what it had reserved. */
   readonly settled_tokens: number;
   /** Reserved by exchanges that run. */
@@ -33,6 +35,8 @@ export async function readTotals(tx: Transaction, sessionId: string): Promise<Us
        trim_scale(coalesce(sum(CASE WHEN complete THEN cost_usd
          ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0)
          + (SELECT delegated_usd FROM sessions WHERE id = $1))::text AS held_usd,
+       trim_scale(coalesce(sum(greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)))
+         FILTER (WHERE state = 'begun'), 0))::text AS open_usd,
        coalesce(sum(CASE WHEN complete THEN tokens ELSE greatest(tokens, reserved_tokens) END)
          FILTER (WHERE state <> 'begun'), 0)::bigint
          + (SELECT delegated_tokens FROM sessions WHERE id = $1) AS settled_tokens,
