@@ -59,14 +59,20 @@ export async function runStreams(count: number, target: StreamTarget, spreadMs =
 
 /** Streams that an agent server lets share a connection. */
 const streamsEach = 250;
+/** What undici, which agent servers ask with, lets a peer send ahead. Bytes. */
+const streamWindow = 256 * 1024;
+const connectionWindow = 512 * 1024;
 
 async function openConnections(
   count: number,
   url: URL,
   tls: SecureContextOptions,
 ): Promise<ClientHttp2Session[]> {
-  const connections = Array.from({ length: Math.ceil(count / streamsEach) }, () => connect(url.origin, tls));
+  const connections = Array.from({ length: Math.ceil(count / streamsEach) }, () =>
+    connect(url.origin, { ...tls, settings: { initialWindowSize: streamWindow } }),
+  );
   await Promise.all(connections.map((connection) => once(connection, 'connect')));
+  for (const connection of connections) connection.setLocalWindowSize(connectionWindow);
   return connections;
 }
 
