@@ -54,12 +54,12 @@ async function answer(request: Http2ServerRequest, response: Http2ServerResponse
   const pieces = Number(/(\d+)$/.exec(request.url)?.[1] ?? 0);
   request.resume();
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const closed = once(response, 'close');
+  const closed = once(response, 'close').then(() => true);
   for (let sent = 0; sent < pieces; sent += 1) {
     if (response.write(piece)) continue;
     held.push(sent);
-    await Promise.race([once(response, 'drain'), closed]);
-    if (response.destroyed) return;
+    const drained = once(response, 'drain').then(() => false);
+    if (await Promise.race([drained, closed])) return;
   }
   response.end();
 }

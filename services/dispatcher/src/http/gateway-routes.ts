@@ -98,13 +98,18 @@ function fromFastify(error: FastifyError): unknown {
 /** The raw response: chunks go out as they came in, and a slow client holds the provider up, not the memory. */
 function createSink(reply: FastifyReply): AnswerSink {
   const { raw } = reply;
+  // An answer of HTTP/2 does not say of itself that it is destroyed.
+  let gone = false;
+  raw.once('close', () => {
+    gone = true;
+  });
   return {
     begin: (status, headers) => {
       reply.hijack();
       raw.writeHead(status, { ...headers, 'x-accel-buffering': 'no' });
       raw.flushHeaders();
     },
-    write: (bytes) => (raw.write(bytes) || raw.destroyed ? null : drained(raw)),
+    write: (bytes) => (gone || raw.write(bytes) ? null : drained(raw)),
     end: () => void raw.end(),
     cut: () => void raw.destroy(),
   };
