@@ -39,6 +39,7 @@ async function startGateway(t: TestContext) {
     cert: readFileSync(ofServer.certFile, 'utf8'),
     key: readFileSync(ofServer.keyFile, 'utf8'),
     name: 'server-a',
+    expiresAt: new Date(8.64e15),
   });
   t.after(async () => {
     await dispatcher.close();
