@@ -15,6 +15,8 @@ export const idPrefixes = {
   comment: 'cmt',
   delivery: 'dlv',
   inboxItem: 'inb',
+  trigger: 'trg',
+  hook: 'hook',
 } as const;
 export type IdKind = keyof typeof idPrefixes;
 

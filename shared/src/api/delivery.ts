@@ -20,6 +20,9 @@ export const refusals = [
   'no_match',
   'trigger_disabled',
   'session_refused',
+  'signature_refused',
+  'stale',
+  'unreadable',
 ] as const;
 export type Refusal = (typeof refusals)[number];
 

@@ -53,6 +53,13 @@ export const auditEntryTypes = [
   'object.commented', // object, comment, commitment to the text
   'delivery.started', // what started a session without a direct call: cause, delivery, session, whose rights
   'delivery.refused', // cause, delivery, reason
+  'trigger.changed', // trigger, project, version, definition's digest
+  'trigger.disabled', // trigger or hook, why: by the fleet
+  'trigger.removed',
+  'hook.changed', // hook, source, version, whether the secret is another one
+  'hook.removed',
+  'account.linked', // account of another system, which person it is
+  'account.unlinked',
   'policy.changed', // project, digest before and after
   'queue.changed', // project's weight, bounds, pool: before and after
   'intake.paused', // fleet, pool or project

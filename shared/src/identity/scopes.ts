@@ -6,6 +6,7 @@ export const areas = [
   'projects',
   'agents',
   'objects',
+  'triggers',
   'audit',
   'costs',
   'servers',

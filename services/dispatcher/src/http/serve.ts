@@ -63,6 +63,10 @@ import type { GatewayDeps } from './gateway-routes.ts';
 import { registerHealthRoutes } from './health-routes.ts';
 import type { HealthDeps } from './health-routes.ts';
 import { registerInboxRoutes } from './inbox-routes.ts';
+import { registerHookRoutes } from './hook-routes.ts';
+import type { HookRouteDeps } from './hook-routes.ts';
+import { registerTriggerRoutes } from './trigger-routes.ts';
+import type { TriggerRouteDeps } from './trigger-routes.ts';
 import { registerObjectRoutes } from './object-routes.ts';
 import type { ObjectDeps } from '../application/objects/create-object.ts';
 import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
@@ -125,6 +129,8 @@ export type PublicDeps = FrameDeps &
   MemoryRouteDeps &
   ObjectDeps &
   McpRouteDeps &
+  TriggerRouteDeps &
+  HookRouteDeps &
   LoginRouteDeps & {
     /** What one login may ask in a minute. */
     readonly requestsPerMinute: number;
@@ -207,6 +213,8 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerObjectRoutes(app, deps);
   registerInboxRoutes(app, deps);
   registerMcpRoutes(app, deps);
+  registerTriggerRoutes(app, deps);
+  registerHookRoutes(app, deps);
 }
 
 /** The internal listener: agent servers with a certificate of ours, and nobody else. */

@@ -34,6 +34,9 @@ import { enforceRevocations } from './revocation-watch.ts';
 import type { RevocationWatchDeps } from './revocation-watch.ts';
 import { fillInbox } from '../application/inbox/fill-inbox.ts';
 import { answerSessions } from '../application/triggers/answer-sessions.ts';
+import { disableRevoked } from '../application/triggers/disable-trigger.ts';
+import { fireSchedules } from '../application/triggers/fire-schedules.ts';
+import { forgetOld } from '../application/triggers/receipts.ts';
 import { startWishes } from '../application/triggers/start-wishes.ts';
 import type { StartWishDeps } from '../application/triggers/start-wishes.ts';
 import { startLoop } from './loop.ts';
@@ -97,6 +100,9 @@ export function startJobs(deps: JobDeps): Jobs {
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
     ['abandoned calls', 5_000, 'ended', () => closeAbandoned(deps)],
     ['start wishes', 1_000, 'wishes', () => startWishes(deps)],
+    ['schedules', 1_000, null, () => fireSchedules(deps)],
+    ['owners of triggers', 5_000, 'userRevoked', () => disableRevoked(deps)],
+    ['old deliveries', 60_000, null, () => forgetOld(deps.database)],
     ['answers', 1_000, 'ended', () => answerSessions(deps)],
     ['inbox', 1_000, 'approvals', () => fillInbox(deps)],
     ['retention', 60_000, null, () => applyRetention(deps)],

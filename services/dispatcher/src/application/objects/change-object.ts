@@ -13,6 +13,7 @@ import type { ObjectDeps } from './create-object.ts';
 import { recordAct } from './history.ts';
 import { findObject, objectColumns } from './object-row.ts';
 import type { ObjectRow } from './object-row.ts';
+import { tellTriggers } from '../triggers/take-event.ts';
 import { tellAssignee } from './tell-agents.ts';
 
 /**
@@ -111,6 +112,12 @@ export async function applyChange(
       },
     },
   ]);
+  await tellTriggers(deps, tx, { project: row.project_id, object: row.id }, actor, 'changed', {
+    type: row.type,
+    status: row.status,
+    labels: row.labels,
+    changed: detail,
+  });
   if ('assignee' in detail) await tellAssignee(deps, tx, { object: row, actor, owner });
   return row;
 }

@@ -11,6 +11,7 @@ import type { ObjectDeps } from './create-object.ts';
 import { recordAct } from './history.ts';
 import { commentColumns, findObject, pageOf, readCursorOf } from './object-row.ts';
 import type { CommentRow, ObjectRow } from './object-row.ts';
+import { tellTriggers } from '../triggers/take-event.ts';
 import { tellMentioned } from './tell-agents.ts';
 
 /** A comment before it is written. */
@@ -20,6 +21,8 @@ export interface NewComment {
   /** Its name in the system that it is a picture of. */
   readonly sourceKey?: string;
   readonly url?: string | null;
+  /** Names the thread in that system; an answer belongs to the thread of what it answers. */
+  readonly thread?: string | null;
 }
 
 /**
@@ -45,7 +48,13 @@ export async function commentAsPerson(
       'administrator',
     );
     const added = await insertComment(deps, tx, object, actor, comment);
-    await tellMentioned(deps, tx, { object, comment: added, actor, owner: person.subject });
+    await tellMentioned(deps, tx, {
+      object,
+      comment: added,
+      text: added.body,
+      actor,
+      owner: person.subject,
+    });
     return added;
   });
   deps.signals.send('wishes', undefined);
@@ -65,8 +74,9 @@ export async function insertComment(
   const body = harmlessText(comment.body);
   const [row] = await tx.query<CommentRow>(
     `INSERT INTO object_comments (id, object_id, body, reply_to, actor_kind, created_by, member_by, session_id, source_key,
-       url)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ${commentColumns}`,
+       url, thread)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+       coalesce($11, (SELECT thread FROM object_comments WHERE id = $4))) RETURNING ${commentColumns}`,
     [
       deps.newId('comment'),
       object.id,
@@ -78,6 +88,7 @@ export async function insertComment(
       actor.session ?? null,
       comment.sourceKey ?? null,
       comment.url ?? null,
+      comment.thread ?? null,
     ],
   );
   if (row === undefined) throw new Error('a new comment was not returned');
@@ -94,6 +105,8 @@ export async function insertComment(
       },
     },
   ]);
+  const about = { project: object.project_id, object: object.id, comment: row.id };
+  await tellTriggers(deps, tx, about, actor, 'commented', { type: object.type, status: object.status });
   return row;
 }
 

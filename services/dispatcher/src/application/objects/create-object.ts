@@ -12,6 +12,7 @@ import type { Actor } from './actor.ts';
 import { recordAct } from './history.ts';
 import { objectColumns } from './object-row.ts';
 import type { ObjectRow } from './object-row.ts';
+import { tellTriggers } from '../triggers/take-event.ts';
 import { tellAssignee } from './tell-agents.ts';
 
 export interface ObjectDeps extends DeliveryDeps {
@@ -89,5 +90,10 @@ export async function insertObject(
       body: { object: row.id, project: row.project_id, type: row.type, ...auditActor(actor) },
     },
   ]);
+  await tellTriggers(deps, tx, { project: row.project_id, object: row.id }, actor, 'created', {
+    type: row.type,
+    status: row.status,
+    labels: row.labels,
+  });
   return row;
 }

@@ -63,11 +63,12 @@ export interface CommentRow extends Record<string, unknown> {
   readonly member_by: string | null;
   readonly session_id: string | null;
   readonly url: string | null;
+  readonly thread: string | null;
   readonly created_at: string;
 }
 
 export const commentColumns =
-  'id, object_id, body, reply_to, actor_kind, created_by, member_by, session_id, url, created_at';
+  'id, object_id, body, reply_to, actor_kind, created_by, member_by, session_id, url, thread, created_at';
 
 export const toCommentView = (row: CommentRow): CommentView => ({
   id: row.id,

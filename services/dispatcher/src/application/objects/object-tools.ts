@@ -66,7 +66,7 @@ async function comment(
     body,
     ...(typeof replyTo === 'string' ? { replyTo } : {}),
   });
-  await tellMentioned(deps, tx, { object, comment: written, actor, owner });
+  await tellMentioned(deps, tx, { object, comment: written, text: written.body, actor, owner });
   return { isError: false, text: `Comment ${written.id} is written.` };
 }
 

@@ -1,99 +1,106 @@
+import type { Refusal } from '@lemniscate/shared/api/delivery.ts';
 import { everyProject } from '@lemniscate/shared/identity/roles.ts';
 import { putIntoInbox } from '../inbox/inbox.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import { wishForSession } from '../triggers/delivery.ts';
-import type { DeliveryDeps } from '../triggers/delivery.ts';
+import { refuse, wishForSession } from '../triggers/delivery.ts';
+import type { DeliveryDeps, StartWish } from '../triggers/delivery.ts';
 import { mentionsIn } from '../triggers/mentions.ts';
 import type { Actor } from './actor.ts';
 import type { CommentRow, ObjectRow } from './object-row.ts';
+
+/** Why somebody may start nothing. */
+export interface Barred {
+  readonly reason: Refusal;
+  readonly message: string;
+}
 
 interface Told {
   readonly object: ObjectRow;
   readonly actor: Actor;
   /** Whose rights a session would have. */
   readonly owner: string;
+  /** Why the actor may start nothing; absent: they may. */
+  readonly barred?: Barred | null;
   readonly hook?: string;
   readonly externalId?: string;
 }
 
-/** Asks the agent for a session about the object that it was given. */
+/** Asks for the session, or writes down why it is not asked for. */
+async function ask(
+  deps: DeliveryDeps,
+  tx: Transaction,
+  told: Told,
+  wish: Pick<StartWish, 'cause' | 'agent' | 'comment'>,
+): Promise<void> {
+  const { object, actor, owner, barred, hook, externalId } = told;
+  const whole = {
+    ...wish,
+    project: object.project_id,
+    object: object.id,
+    owner,
+    actor,
+    ...(hook === undefined ? {} : { hook }),
+    ...(externalId === undefined ? {} : { externalId }),
+  };
+  if (barred === null || barred === undefined) await wishForSession(deps, tx, whole);
+  else await refuse(deps, tx, whole, barred.reason, barred.message);
+}
+
+/** Asks the agent for a session about the object that it was given; a person finds it in their inbox. */
 export async function tellAssignee(deps: DeliveryDeps, tx: Transaction, told: Told): Promise<void> {
-  const { object, actor, owner } = told;
+  const { object, actor } = told;
   const { assigned_to: assignee } = object;
   if (assignee === null) return;
-  const about = { project: object.project_id, object: object.id };
-  if (object.assignee_kind === 'agent') {
-    await wishForSession(deps, tx, {
-      ...about,
-      ...originOf(told),
-      cause: 'assignment',
-      agent: assignee,
-      owner,
-      actor,
-    });
-    return;
-  }
+  if (object.assignee_kind === 'agent') return ask(deps, tx, told, { cause: 'assignment', agent: assignee });
   if (actor.kind === 'person' && actor.id === assignee) return;
-  const title = `${actor.id} assigned to you: ${object.title}`;
   await putIntoInbox(deps, tx, [assignee], {
-    ...about,
+    project: object.project_id,
+    object: object.id,
     kind: 'assignment',
-    title,
+    title: `${actor.id} assigned to you: ${object.title}`,
     about: `assignment:${object.id}:${object.version}`,
   });
 }
 
-/**
- * Tells those whom a comment concerns, in the transaction that writes it: agents that it mentions or answers are asked
- * for a session, people that it mentions find it in their inbox at once, and so does whoever asked an agent.
- */
-export async function tellMentioned(
-  deps: DeliveryDeps,
-  tx: Transaction,
-  told: Told & { readonly comment: CommentRow },
-): Promise<void> {
-  const { object, comment, actor, owner } = told;
-  const names = mentionsIn(comment.body);
-  const answered = await authorOfAnswered(tx, comment);
-  const agents = await findAgents(tx, object.project_id, names);
-  const about = { project: object.project_id, object: object.id, comment: comment.id };
-  const asked = agents.map((agent) => ({ agent, cause: 'mention' as const }));
-  if (answered !== null && !agents.includes(answered))
-    await wishForSession(deps, tx, {
-      ...about,
-      ...originOf(told),
-      cause: 'reply',
-      agent: answered,
-      owner,
-      actor,
-    });
-  for (const { agent, cause } of asked)
-    await wishForSession(deps, tx, { ...about, ...originOf(told), cause, agent, owner, actor });
-  const people = await findPeople(tx, names);
-  await putIntoInbox(
-    deps,
-    tx,
-    people.filter((subject) => subject !== actor.member),
-    {
-      ...about,
-      kind: 'mention',
-      title: `${actor.id} mentioned you: ${object.title}`,
-      about: `mention:${comment.id}`,
-    },
-  );
-  if (asked.length > 0 && actor.kind !== 'agent' && actor.member !== null)
-    await putIntoInbox(deps, tx, [actor.member], {
-      ...about,
-      kind: 'mention',
-      title: `You asked ${agents.join(', ')}: ${object.title}`,
-      about: `mention:${comment.id}`,
-    });
+/** What was said, and where. */
+export interface Said extends Told {
+  readonly text: string;
+  /** Null: it is the object's own text. */
+  readonly comment: CommentRow | null;
+  /** Whom it asks if it names no agent. */
+  readonly otherwise?: string | undefined;
 }
 
-const originOf = ({ hook, externalId }: Told) => ({
-  ...(hook === undefined ? {} : { hook }),
-  ...(externalId === undefined ? {} : { externalId }),
-});
+/**
+ * Tells those whom something concerns that was said, in the transaction that writes it: agents that it mentions or answers
+ * are asked for a session, people that it mentions find it in their inbox at once, and so does whoever asked an agent.
+ */
+export async function tellMentioned(deps: DeliveryDeps, tx: Transaction, said: Said): Promise<void> {
+  const { object, comment, actor } = said;
+  const names = mentionsIn(said.text);
+  const answered = comment === null ? null : await authorOfAnswered(tx, comment);
+  const named = await findAgents(tx, object.project_id, names);
+  const agents =
+    named.length > 0 || answered !== null || said.otherwise === undefined ? named : [said.otherwise];
+  const where = comment === null ? {} : { comment: comment.id };
+  if (answered !== null && !agents.includes(answered))
+    await ask(deps, tx, said, { ...where, cause: 'reply', agent: answered });
+  for (const agent of agents) await ask(deps, tx, said, { ...where, cause: 'mention', agent });
+  const about = {
+    ...where,
+    project: object.project_id,
+    object: object.id,
+    kind: 'mention' as const,
+    about: `mention:${comment?.id ?? object.id}`,
+  };
+  const others = (await findPeople(tx, names)).filter((subject) => subject !== actor.member);
+  await putIntoInbox(deps, tx, others, { ...about, title: `${actor.id} mentioned you: ${object.title}` });
+  if (agents.length > 0 && actor.kind !== 'agent' && actor.member !== null)
+    await putIntoInbox(deps, tx, [actor.member], {
+      ...about,
+      title: `You asked ${agents.join(', ')}: ${object.title}`,
+    });
+}
 
 /** The agent whose comment this one answers; null where it answers a person or nobody. */
 async function authorOfAnswered(tx: Transaction, comment: CommentRow): Promise<string | null> {

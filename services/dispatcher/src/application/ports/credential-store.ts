@@ -1,9 +1,9 @@
 import type { CredentialView } from '@lemniscate/shared/api/credential.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Whose a credential is: an agent's, or one of the MCP servers'. Names are unique within an owner. */
+/** Whose a credential is: an agent's, one of the MCP servers', a hook's, or a receiver's of what happened. Names are unique within an owner. */
 export interface CredentialOwner {
-  readonly kind: 'agent' | 'mcp_server';
+  readonly kind: 'agent' | 'mcp_server' | 'hook' | 'notify_target';
   readonly id: string;
 }
 

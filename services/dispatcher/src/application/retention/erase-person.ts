@@ -49,6 +49,10 @@ const renamed: readonly (readonly [table: string, column: string])[] = [
   ['object_files', 'attached_by'],
   ['deliveries', 'owner'],
   ['deliveries', 'acted_by'],
+  ['deliveries', 'member_by'],
+  ['triggers', 'owner'],
+  ['hooks', 'owner'],
+  ['account_links', 'changed_by'],
   ['session_origins', 'asked_by'],
   ['cost_entries', 'subject'],
   ['cost_sessions', 'subject'],
@@ -65,6 +69,7 @@ export const erasedPersonColumns = (): string[] =>
 const removed: readonly (readonly [table: string, column: string])[] = [
   ['idempotency_keys', 'caller'],
   ['inbox_items', 'subject'],
+  ['account_links', 'subject'],
   ['logins', 'subject'],
   ['people', 'subject'],
 ];

@@ -119,7 +119,13 @@ async function commentAsAgent(
     body: answerText({ ...row, session: row.session_id, files: paths }),
     replyTo: row.comment_id,
   });
-  await tellMentioned(deps, tx, { object, comment: written, actor, owner: row.opened_by });
+  await tellMentioned(deps, tx, {
+    object,
+    comment: written,
+    text: written.body,
+    actor,
+    owner: row.opened_by,
+  });
   return written.id;
 }
 

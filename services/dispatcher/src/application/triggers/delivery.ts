@@ -101,8 +101,8 @@ async function insert(
 ): Promise<void> {
   await tx.query(
     `INSERT INTO deliveries (id, project_id, cause, state, reason, message, agent, owner, actor_kind, acted_by, trigger_id,
-       hook_id, external_id, object_id, comment_id, depth, terms)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+       hook_id, external_id, object_id, comment_id, depth, terms, member_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
       id,
       wish.project,
@@ -121,6 +121,7 @@ async function insert(
       wish.comment ?? null,
       wish.actor.depth ?? 0,
       state === 'pending' ? JSON.stringify(wish.terms ?? {}) : null,
+      wish.actor.kind === 'external' ? wish.actor.member : null,
     ],
   );
 }

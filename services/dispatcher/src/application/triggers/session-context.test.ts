@@ -22,6 +22,7 @@ const said = (id: string, kind: CommentRow['actor_kind'], by: string, body: stri
   member_by: null,
   session_id: null,
   url: null,
+  thread: null,
   created_at: '2026-01-01T00:00:00.000Z',
 });
 const base = { agent: 'fixer', cause: 'mention', terms: {}, object, comment: 'c2' };

@@ -15,6 +15,7 @@ import type { Transaction } from '../ports/transaction.ts';
 import { createSession } from '../sessions/create-session.ts';
 import type { CreateSessionDeps } from '../sessions/create-session.ts';
 import type { StartTerms } from './delivery.ts';
+import { disableTrigger } from './disable-trigger.ts';
 import { contextComments, contextOf } from './session-context.ts';
 
 export interface StartWishDeps extends CreateSessionDeps {
@@ -33,6 +34,7 @@ interface WishRow extends Record<string, unknown> {
   readonly owner: string;
   readonly actor_kind: 'person' | 'agent' | 'external';
   readonly acted_by: string;
+  readonly member_by: string | null;
   readonly trigger_id: string | null;
   readonly hook_id: string | null;
   readonly object_id: string | null;
@@ -71,7 +73,7 @@ export async function startWishes(deps: StartWishDeps): Promise<number> {
     `UPDATE deliveries SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${backoffSeconds} * (attempts + 1))
      WHERE id IN (SELECT id FROM deliveries WHERE state = 'pending' AND due_at <= now() ORDER BY due_at, id
        LIMIT ${atOnce} FOR UPDATE SKIP LOCKED)
-     RETURNING id, project_id, cause, agent, owner, actor_kind, acted_by, trigger_id, hook_id, object_id, comment_id, depth,
+     RETURNING id, project_id, cause, agent, owner, actor_kind, acted_by, member_by, trigger_id, hook_id, object_id, comment_id, depth,
        terms, attempts`,
   );
   let started = 0;
@@ -188,7 +190,7 @@ async function noteOrigin(
       wish.object_id,
       wish.comment_id,
       wish.depth,
-      wish.actor_kind === 'person' ? wish.acted_by : null,
+      wish.actor_kind === 'person' ? wish.acted_by : wish.member_by,
     ],
   );
   if (wish.object_id !== null)
@@ -245,6 +247,9 @@ async function refuseWish(
       [wish.id, reason, refusal.message.slice(0, 1_000)],
     );
     if (refused === undefined) return;
+    // Before the entry: whoever changes a trigger locks it first, then the chain.
+    if (reason === 'owner_disabled' || reason === 'owner_not_member')
+      await disableTrigger(deps, tx, { trigger: wish.trigger_id, hook: wish.hook_id }, reason);
     await deps.audit.append(tx, reviewChain(wish.project_id), [
       {
         type: 'delivery.refused',
