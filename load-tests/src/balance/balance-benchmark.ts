@@ -10,7 +10,8 @@ import { unprivilegedUser } from '@lemniscate/local/process/unprivileged-user.ts
 import { startRedis } from '@lemniscate/local/redis.ts';
 import { distribution, goalAtMost } from '../benchmark.ts';
 import type { BenchIo, Benchmark } from '../benchmark.ts';
-import { drawMs, seededRandom } from '../simulated/plan.ts';
+import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
+import { drawMs } from '../simulated/plan.ts';
 
 const dispatchers = 5;
 const servers = 100;

@@ -1,6 +1,6 @@
 import { closeRedis, connectRedis } from '@lemniscate/dispatcher/adapters/redis/connection.ts';
 import { createReservations } from '@lemniscate/dispatcher/adapters/redis/reservation.ts';
-import { seededRandom } from '../simulated/plan.ts';
+import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
 
 const rounds = 1_000;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawFault, drawMs, noFaults, seededRandom } from './plan.ts';
+import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
+import { drawFault, drawMs, noFaults } from './plan.ts';
 
 test('a seed gives the same draws again, and faults come in their shares', () => {
   const draw = (seed: number): number[] => {

@@ -34,17 +34,6 @@ export interface SimulationPlan {
 
 export const noFaults: Faults = { full: 0, fail: 0, cut: 0, mute: 0 };
 
-/** Numbers in [0, 1) from a seed (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 /** Draws a duration. @param random uniform in [0, 1) */
 export function drawMs(duration: Duration, random: () => number): number {
   switch (duration.kind) {

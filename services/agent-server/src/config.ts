@@ -45,6 +45,8 @@ const schema = z.object({
   /** OpenTelemetry collector that spans and metrics are sent to; its other `OTEL_…` variables hold too. Absent: none. */
   OTEL_EXPORTER_OTLP_ENDPOINT: variable.url('http:', 'https:').optional(),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
+  /** For the chaos harness alone: a plan of where this process kills itself. */
+  LEMNISCATE_CRASH_POINTS: variable.text().optional(),
 });
 
 /** What an agent server is told at its start. Files are PEM; the certificate's URI names the server. */
@@ -77,6 +79,7 @@ export interface Config {
   /** Whether spans and metrics are sent somewhere. */
   readonly telemetry: boolean;
   readonly exitWithParent: boolean;
+  readonly crashPoints: string | undefined;
 }
 
 /**
@@ -111,5 +114,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     fetchPrivateHosts: read.LEMNISCATE_FETCH_PRIVATE_HOSTS,
     telemetry: read.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
     exitWithParent: read.LEMNISCATE_EXIT_WITH_PARENT,
+    crashPoints: read.LEMNISCATE_CRASH_POINTS,
   };
 }

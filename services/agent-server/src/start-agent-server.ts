@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { systemClock } from '@lemniscate/shared/clock.ts';
+import { aroundCalls } from '@lemniscate/shared/crash-points.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { bootTimeMs } from './adapters/boot-clock.ts';
+import { readCrashPoint } from './adapters/crash-points.ts';
 import { createDispatcherClient } from './adapters/dispatcher-client.ts';
 import { createServeEgress } from './adapters/egress/connect-proxy.ts';
 import { createJournalFolder } from './adapters/journal-folder.ts';
@@ -57,6 +59,21 @@ export async function startAgentServer(config: Config, log: Logger): Promise<Age
     throw error;
   }
 }
+
+/** What an agent server asks of its dispatcher. */
+export const dispatcherCalls = [
+  'heartbeat',
+  'sendEvents',
+  'askPermit',
+  'nextMessage',
+  'sendResult',
+  'requestUpload',
+  'completeUpload',
+  'takeCheckpoint',
+  'giveBack',
+  'askModel',
+  'objectAddresses',
+] as const;
 
 /** Repositories kept at hand, and told to the dispatcher. */
 const maxMirrors = 64;
@@ -110,7 +127,11 @@ async function startInFolder(
   log.info({ server: tls.name, driver: driver.name, capabilities, destroyed }, 'starting');
 
   const watch = await openTelemetry(config, tls, () => serverMetrics(status(), desk));
-  const dispatcher = createDispatcherClient(config.dispatcherUrl, tls, watch.traces);
+  const point = readCrashPoint(config.crashPoints);
+  if (point !== null)
+    log.warn({}, 'LEMNISCATE_CRASH_POINTS is set: this process kills itself where it is told to');
+  const client = createDispatcherClient(config.dispatcherUrl, tls, watch.traces);
+  const dispatcher = point === null ? client : aroundCalls(point, 'http', client, dispatcherCalls);
   const bootId = randomUUID();
   const pool = createWarmPool({
     driver,

@@ -24,6 +24,8 @@ const exporterVariables = z.object({
   /** OpenTelemetry collector that spans and metrics are sent to; its other `OTEL_…` variables hold too. Absent: none. */
   OTEL_EXPORTER_OTLP_ENDPOINT: variable.url('http:', 'https:').optional(),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
+  /** For the chaos harness alone: a plan of where this process kills itself. */
+  LEMNISCATE_CRASH_POINTS: variable.text().optional(),
 });
 export type ExporterConfig = z.infer<typeof exporterVariables>;
 

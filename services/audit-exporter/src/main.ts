@@ -5,6 +5,10 @@ import type { MetricFamily } from '@lemniscate/shared/telemetry/metrics.ts';
 import { processMetrics } from '@lemniscate/shared/telemetry/process-metrics.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { aroundCalls } from '@lemniscate/shared/crash-points.ts';
+import type { CrashPoint } from '@lemniscate/shared/crash-points.ts';
+import { readCrashPoint } from './adapters/crash-points.ts';
+import type { Term } from './application/ports/term.ts';
 import { beginTerm } from './adapters/postgres/term.ts';
 import { createLogSigner } from './adapters/log-key.ts';
 import { exportMetrics } from './application/export-metrics.ts';
@@ -22,10 +26,20 @@ const log = createLog((line) => process.stderr.write(line), systemClock.now);
 
 async function main(): Promise<void> {
   const config = readExporterConfig(process.env);
-  const sinks = createSinks(config, process.env);
+  const point = readCrashPoint(config.LEMNISCATE_CRASH_POINTS);
+  if (point !== null)
+    log('warn', 'LEMNISCATE_CRASH_POINTS is set: this process kills itself where it is told to');
+  const configured = createSinks(config, process.env);
+  const sinks =
+    point === null
+      ? configured
+      : configured.map((sink) => aroundCalls(point, 'sink', sink, ['open', 'deliver', 'anchor']));
   if (sinks.length === 0)
     log('warn', 'no sink is configured: entries are ordered and leave the database nowhere');
-  const begin = (notified: () => void) => beginTerm(config.DATABASE_URL, log, systemClock.now, notified);
+  const begin = async (notified: () => void) => {
+    const term = await beginTerm(config.DATABASE_URL, log, systemClock.now, notified);
+    return point === null ? term : termWithCrashPoints(term, point);
+  };
   const readings = createProcessReadings();
   const collect = async (): Promise<readonly MetricFamily[]> => [
     ...exportMetrics(await exporter.status()),
@@ -83,6 +97,21 @@ async function openTelemetry(
     environment: process.env,
     collect,
   });
+}
+
+/** Before and after each commit of a term. */
+function termWithCrashPoints(term: Term, point: CrashPoint): Term {
+  return {
+    ...term,
+    store: aroundCalls(point, 'commit log', term.store, ['order', 'advance']),
+    seals: aroundCalls(point, 'commit seal', term.seals, [
+      'addFirstKey',
+      'append',
+      'seal',
+      'publish',
+      'advanceAnchor',
+    ]),
+  };
 }
 
 function sealOf(config: ExporterConfig) {

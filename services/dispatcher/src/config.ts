@@ -99,6 +99,8 @@ const dispatcherVariables = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: variable.url('http:', 'https:').optional(),
   LEMNISCATE_LOG_LEVEL: variable.oneOf(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
+  /** For the chaos harness alone: a plan of where this process kills itself. */
+  LEMNISCATE_CRASH_POINTS: variable.text().optional(),
 });
 
 export type DispatcherConfig = z.infer<typeof dispatcherVariables>;

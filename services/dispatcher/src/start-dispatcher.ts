@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
-import type { BudgetDefaults } from '@lemniscate/shared/policy/policy-file.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { createAgentServerClient } from './adapters/agent-server-client.ts';
+import { crashPointsAround, readCrashPoint } from './adapters/crash-points.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
 import { createConfiguredIssuer } from './adapters/create-issuer.ts';
 import { createLocalLogin } from './adapters/local-login.ts';
@@ -55,6 +55,7 @@ import { createRowWatch } from './application/sessions/watch-rows.ts';
 import { createSignals } from './application/signals.ts';
 import type { Signals } from './application/signals.ts';
 import { isLoopback } from './config.ts';
+import { budgetDefaultsOf, settingsOf } from './bounds.ts';
 import type { DispatcherConfig } from './config.ts';
 import { mcpResource } from './http/mcp/protected-resource.ts';
 import { createOpenAnswers } from './http/open-answers.ts';
@@ -103,6 +104,10 @@ async function build(
   parts: AsyncDisposableStack,
 ): Promise<Omit<RunningDispatcher, 'stop'>> {
   const clock = systemClock;
+  const point = readCrashPoint(config.LEMNISCATE_CRASH_POINTS);
+  if (point !== null)
+    log.warn({}, 'LEMNISCATE_CRASH_POINTS is set: this process kills itself where it is told to');
+  const around = crashPointsAround(point);
   const signals = createSignals();
   // Files first: a wrong one is told before anything is connected.
   const identity = await readIdentity(config);
@@ -117,20 +122,28 @@ async function build(
   const models = await createModels(config, clock, process.env);
   parts.defer(models.close);
   const masterKeys = masterKeysOf(config);
-  const database = await openRecord(config, log, parts);
-  const delivery = await openDelivery(config, log, signals, parts);
-  const { objects, ...contents } = await openContents(config, log, database, parts);
+  const database = around.database(await openRecord(config, log, parts));
+  const reached = await openDelivery(config, log, signals, parts);
+  const delivery = {
+    ...reached,
+    live: around.live(reached.live),
+    queue: around.queue(reached.queue),
+    reservations: around.reservations(reached.reservations),
+  };
+  const { objects: store, ...contents } = await openContents(config, log, database, parts);
+  const objects = around.objects(store);
   const people = createPeopleMap(clock);
   const audit = await openAuditLog(database, log, people);
   const self = identity.certificate.uri;
   await database.transaction((tx) => ensureProject({ audit, self }, tx, localProject, policy));
   const events = createEventLog({ clock, live: delivery.live });
-  const servers = createAgentServerClient({
+  const client = createAgentServerClient({
     certificate: identity.certificate,
     addressOf: async (serverId) => (await findServer(database, serverId))?.url ?? null,
     log,
     timeoutMs: 5_000,
   });
+  const servers = around.servers(client);
   parts.defer(() => servers.close());
   // Placements under way still speak to servers: the workers end first.
   parts.defer(() => delivery.queue.close(closeMs));
@@ -171,7 +184,10 @@ async function build(
     caPem: identity.certificate.ca,
     issueCertificate: identity.issueCertificate,
     models: models.offer,
-    providerOf: models.providerOf,
+    providerOf: (model: string) => {
+      const provider = models.providerOf(model);
+      return provider === undefined || point === null ? provider : around.provider(provider);
+    },
     probe: servers.probe,
     configured: createServerList(config.AGENT_SERVERS, config.AGENT_SERVERS_FILE, log),
     auditReader: createAuditReader(database, people),
@@ -371,39 +387,4 @@ async function openAuditLog(database: PostgresDatabase, log: Logger, people: Peo
   );
   const commitmentKey = await readCommitmentKey(database);
   return createAuditLog({ clock: systemClock, commitmentKey, appended, people });
-}
-
-/** The bounds that a policy has if it does not write them, where the fleet sets others than the usual ones. */
-function budgetDefaultsOf(config: DispatcherConfig): BudgetDefaults {
-  const set: Readonly<Record<keyof BudgetDefaults, number | undefined>> = {
-    maxActions: config.LEMNISCATE_SESSION_MAX_ACTIONS,
-    maxMinutes: config.LEMNISCATE_SESSION_MAX_MINUTES,
-    maxExtensions: config.LEMNISCATE_SESSION_MAX_EXTENSIONS,
-    commandMaxSeconds: config.LEMNISCATE_COMMAND_MAX_SECONDS,
-    commandMaxOutputBytes: config.LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES,
-  };
-  return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
-}
-
-/** Bounds that the application works with. Milliseconds unless the name says otherwise. */
-function settingsOf(config: DispatcherConfig) {
-  return {
-    leaseMs: config.LEMNISCATE_LEASE_MS,
-    graceMs: config.LEMNISCATE_GRACE_MS,
-    maxLosses: config.LEMNISCATE_MAX_LOSSES,
-    queueMaxWaitSeconds: config.LEMNISCATE_QUEUE_MAX_WAIT_SECONDS,
-    maxBacklog: config.LEMNISCATE_QUEUE_MAX_BACKLOG,
-    startingLimit: config.LEMNISCATE_SERVER_STARTING_LIMIT,
-    agentStartsPerHour: config.LEMNISCATE_AGENT_STARTS_PER_HOUR,
-    pauseAfterSeconds: config.LEMNISCATE_PAUSE_AFTER_SECONDS,
-    maxPauseSeconds: config.LEMNISCATE_MAX_PAUSE_SECONDS,
-    times: {
-      leaseMs: config.LEMNISCATE_LEASE_MS,
-      startTimeoutMs: config.LEMNISCATE_START_TIMEOUT_MS,
-      checkpointMs: config.LEMNISCATE_CHECKPOINT_SECONDS * 1_000,
-    },
-    // A provider may be silent so long while it answers, and an exchange may take so long.
-    idleMs: 90_000,
-    exchangeMs: 30 * 60_000,
-  };
 }

@@ -92,6 +92,7 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     waivedLimits: [],
     telemetry: false,
     exitWithParent: false,
+    crashPoints: undefined,
     ...change,
   };
   const agent = new Agent({ connect: { ca: authority.ca, cert: ofDispatcher.cert, key: ofDispatcher.key } });

@@ -1,0 +1,94 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CrashPlan } from '@lemniscate/shared/crash-points.ts';
+
+/** Parts of one kind share their crash points. */
+export type PartKind = 'dispatcher' | 'server' | 'real' | 'exporter';
+
+/** Which crash points there are, and at which of them something has died. */
+export interface CrashBook {
+  /** Where a part finds its plan. */
+  planOf(part: string): string;
+  /** Nobody dies before this; who runs already takes his plan with his next life. */
+  begin(): void;
+  /** Writes the plans anew: the victim of each kind dies at the first point that nobody has died at yet. */
+  write(): void;
+  /** Who dies at the first point that nobody has died at; a life that began without a plan does not know yet. */
+  victims(): readonly string[];
+  /** From now on nobody dies by himself. */
+  end(): void;
+  report(): Readonly<Record<PartKind, { readonly seen: string[]; readonly left: string[] }>>;
+}
+
+export interface CrashBookOptions {
+  readonly folder: string;
+  readonly parts: readonly { readonly name: string; readonly kind: PartKind }[];
+  readonly seed: number;
+  /** Share of hits that are the end, for all but the victims. */
+  readonly chance: number;
+}
+
+const kinds = ['dispatcher', 'server', 'real', 'exporter'] as const satisfies readonly PartKind[];
+
+export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions): CrashBook {
+  const logOf = (part: string): string => join(folder, `${part}.points`);
+  const planOf = (part: string): string => join(folder, `${part}.plan`);
+  let ended = true;
+  let round = 0;
+
+  const read = (kind: PartKind) => {
+    const seen = new Set<string>();
+    const crashed = new Set<string>();
+    for (const { name } of parts.filter((part) => part.kind === kind)) {
+      if (!existsSync(logOf(name))) continue;
+      for (const line of readFileSync(logOf(name), 'utf8').split('\n')) {
+        const [word, ...point] = line.split(' ');
+        if (word === 'seen') seen.add(point.join(' '));
+        if (word === 'crashed') crashed.add(point.join(' '));
+      }
+    }
+    return { seen: [...seen].sort(), left: [...seen].filter((point) => !crashed.has(point)).sort() };
+  };
+  const write = (): void => {
+    round += 1;
+    for (const kind of kinds) {
+      const { left } = read(kind);
+      const own = parts.filter((part) => part.kind === kind);
+      for (const [index, { name }] of own.entries()) {
+        // One victim at a time: a fleet in which all die at once serves nobody.
+        const isVictim = index === 0;
+        const plan: CrashPlan = {
+          todo: isVictim && !ended ? left : [],
+          chance: ended ? 0 : chance,
+          seed: seed + round,
+          log: logOf(name),
+        };
+        writeFileSync(planOf(name), JSON.stringify(plan));
+      }
+    }
+  };
+  return {
+    planOf,
+    write,
+    victims: () =>
+      kinds
+        .flatMap((kind) =>
+          read(kind).left.length === 0 ? [] : parts.filter((part) => part.kind === kind).slice(0, 1),
+        )
+        .map(({ name }) => name),
+    begin: () => {
+      ended = false;
+      write();
+    },
+    end: () => {
+      ended = true;
+      write();
+    },
+    report: () => ({
+      dispatcher: read('dispatcher'),
+      server: read('server'),
+      real: read('real'),
+      exporter: read('exporter'),
+    }),
+  };
+}

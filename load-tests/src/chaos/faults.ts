@@ -1,0 +1,278 @@
+import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectRedis, closeRedis } from '@lemniscate/dispatcher/adapters/redis/connection.ts';
+import type { LineState } from './line.ts';
+import { graceMs, leaseMs } from './stage.ts';
+import type { ChaosStage, Part } from './stage.ts';
+
+/** One kind of harm. It chooses what it strikes, and its undo comes by itself after `forMs`. */
+export interface Fault {
+  readonly name: string;
+  /** How often it comes beside the others. */
+  readonly weight: number;
+  /** What it strikes, and for how long. @returns null where this stage has nothing of the kind */
+  plan(stage: ChaosStage, random: () => number): Strike | null;
+}
+
+export interface Strike {
+  readonly on: string;
+  /** Milliseconds; 0: it happens and is over. */
+  readonly forMs: number;
+  begin(): Promise<void> | void;
+  end(): Promise<void> | void;
+}
+
+const pick = <Value>(list: readonly Value[], random: () => number): Value | undefined =>
+  list[Math.floor(random() * list.length)];
+const nothing = (): void => undefined;
+
+/** A process that is just between two lives is dead already. */
+function signal(pid: number | undefined, name: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+const killed = (weight: number, kind: Part['kind']): Fault => ({
+  name: `kill -9 a ${kind}`,
+  weight,
+  plan: (stage, random) => {
+    const part = pick(
+      stage.parts.filter((each) => each.kind === kind),
+      random,
+    );
+    if (part === undefined) return null;
+    return {
+      on: part.name,
+      forMs: 0,
+      begin: () => signal(part.service.pid(), 'SIGKILL'),
+      end: nothing,
+    };
+  },
+});
+
+const frozen = (weight: number, kind: Part['kind'], forMs: number): Fault => ({
+  name: `SIGSTOP a ${kind}`,
+  weight,
+  plan: (stage, random) => {
+    const part = pick(
+      stage.parts.filter((each) => each.kind === kind),
+      random,
+    );
+    const pid = part?.service.pid();
+    if (part === undefined || pid === undefined) return null;
+    return {
+      on: part.name,
+      forMs,
+      begin: () => signal(pid, 'SIGSTOP'),
+      end: () => signal(pid, 'SIGCONT'),
+    };
+  },
+});
+
+const brokenLine = (weight: number, state: Exclude<LineState, 'open'>, name: string): Fault => ({
+  name,
+  weight,
+  plan: (stage, random) => {
+    const line = pick(stage.lines, random);
+    if (line === undefined) return null;
+    return {
+      on: line.name,
+      forMs: 1_000 + Math.floor(random() * 6_000),
+      begin: () => line.set(state),
+      end: () => line.set('open'),
+    };
+  },
+});
+
+const storeOf = (stage: ChaosStage, name: string) =>
+  stage.stores.processes.find((process) => process.name === name);
+
+const killedStore = (weight: number, store: string, name: NodeJS.Signals, fault: string): Fault => ({
+  name: fault,
+  weight,
+  plan: (stage) => {
+    const process = storeOf(stage, store);
+    if (process === undefined) return null;
+    return { on: store, forMs: 0, begin: () => signal(process.pid(), name), end: nothing };
+  },
+});
+
+const flushed: Fault = {
+  name: 'FLUSHALL',
+  weight: 2,
+  plan: (stage) => ({
+    on: 'redis',
+    forMs: 0,
+    begin: async () => {
+      const redis = connectRedis(new URL(stage.stores.redisUrl), () => undefined);
+      await redis.flushall().catch(() => undefined);
+      await closeRedis(redis, 500);
+    },
+    end: nothing,
+  }),
+};
+
+const forgetful: Fault = {
+  name: 'Redis restarts without what it kept',
+  weight: 1,
+  plan: (stage) => {
+    const process = storeOf(stage, 'redis');
+    if (process === undefined) return null;
+    return {
+      on: 'redis',
+      forMs: 0,
+      begin: () => {
+        rmSync(join(stage.folder, 'data/redis/appendonlydir'), { recursive: true, force: true });
+        signal(process.pid(), 'SIGKILL');
+      },
+      end: nothing,
+    };
+  },
+};
+
+const s3Outage: Fault = {
+  name: 'S3 is away',
+  weight: 1,
+  plan: (stage, random) => ({
+    on: 's3',
+    forMs: 2_000 + Math.floor(random() * 6_000),
+    begin: () => signal(storeOf(stage, 's3')?.pid(), 'SIGSTOP'),
+    end: () => signal(storeOf(stage, 's3')?.pid(), 'SIGCONT'),
+  }),
+};
+
+const providerOutage: Fault = {
+  name: 'the provider is overloaded',
+  weight: 1,
+  plan: (stage, random) => ({
+    on: 'provider',
+    forMs: 2_000 + Math.floor(random() * 5_000),
+    begin: () => stage.provider.setOutage(true),
+    end: () => stage.provider.setOutage(false),
+  }),
+};
+
+const fullDisk: Fault = {
+  name: 'the exporter’s disk is full',
+  weight: 1,
+  plan: (stage) => {
+    if (!stage.sinkIsDisk) return null;
+    const filler = join(stage.sinkFolder, 'filler');
+    return {
+      on: 'exporter',
+      forMs: 5_000,
+      begin: () => {
+        try {
+          for (let piece = 0; ; piece += 1)
+            writeFileSync(filler, Buffer.alloc(16 * 1024 * 1024), { flag: piece === 0 ? 'w' : 'a' });
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+        }
+      },
+      end: () => {
+        if (!readdirSync(stage.sinkFolder).includes('filler')) return;
+        truncateSync(filler, 0);
+        rmSync(filler, { force: true });
+      },
+    };
+  },
+};
+
+const wrongClock: Fault = {
+  name: 'a clock jumps by an hour',
+  weight: 2,
+  plan: (stage, random) => {
+    const part = pick(stage.parts, random);
+    if (part === undefined) return null;
+    const hour = random() < 0.5 ? 3_600_000 : -3_600_000;
+    return {
+      on: part.name,
+      forMs: 3_000 + Math.floor(random() * 6_000),
+      begin: () => writeFileSync(part.clockFile, String(hour)),
+      end: () => rmSync(part.clockFile, { force: true }),
+    };
+  },
+};
+
+/** Every kind of harm, one line each. */
+export const faults: readonly Fault[] = [
+  killed(3, 'dispatcher'),
+  killed(3, 'server'),
+  killed(1, 'real'),
+  killed(1, 'exporter'),
+  frozen(2, 'server', leaseMs + graceMs + 2_500),
+  frozen(1, 'dispatcher', leaseMs + graceMs + 2_500),
+  frozen(1, 'exporter', 4_000),
+  killedStore(1, 'redis', 'SIGKILL', 'Redis is killed and keeps what it had'),
+  killedStore(1, 'postgres', 'SIGINT', 'Postgres fails over'),
+  killedStore(1, 'postgres', 'SIGKILL', 'Postgres is killed'),
+  forgetful,
+  flushed,
+  brokenLine(4, 'cut', 'a line is cut'),
+  brokenLine(3, 'stalled', 'a partition'),
+  brokenLine(4, 'deaf', 'replies are lost'),
+  s3Outage,
+  providerOutage,
+  fullDisk,
+  wrongClock,
+];
+
+/** Draws the next fault. */
+export function drawFault(random: () => number): Fault {
+  const sum = faults.reduce((total, { weight }) => total + weight, 0);
+  let at = random() * sum;
+  for (const fault of faults) {
+    at -= fault.weight;
+    if (at < 0) return fault;
+  }
+  return flushed;
+}
+
+/** Strikes, one after the other and sometimes several at once, until the time is over; then everything is mended. */
+export async function strikeUntil(
+  stage: ChaosStage,
+  options: {
+    readonly random: () => number;
+    readonly signal: AbortSignal;
+    readonly onStrike: (fault: Fault, strike: Strike) => void;
+    readonly onMend: (fault: Fault, strike: Strike) => void;
+  },
+): Promise<void> {
+  const running = new Set<Promise<void>>();
+  const struck = new Set<string>();
+  while (!options.signal.aborted) {
+    const fault = drawFault(options.random);
+    const strike = fault.plan(stage, options.random);
+    const pauseMs = 1_000 + options.random() * 4_000;
+    // Two faults on one thing would mend each other.
+    if (strike !== null && !struck.has(strike.on)) {
+      struck.add(strike.on);
+      const one = carryOut(fault, strike, options).finally(() => {
+        struck.delete(strike.on);
+        running.delete(one);
+      });
+      running.add(one);
+    }
+    await delay(pauseMs, undefined, { signal: options.signal }).catch(nothing);
+  }
+  await Promise.all(running);
+  for (const line of stage.lines) line.set('open');
+  stage.provider.setOutage(false);
+}
+
+async function carryOut(
+  fault: Fault,
+  strike: Strike,
+  options: Parameters<typeof strikeUntil>[1],
+): Promise<void> {
+  options.onStrike(fault, strike);
+  await strike.begin();
+  if (strike.forMs > 0) await delay(strike.forMs, undefined, { signal: options.signal }).catch(nothing);
+  await strike.end();
+  if (strike.forMs > 0) options.onMend(fault, strike);
+}

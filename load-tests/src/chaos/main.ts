@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { runChaos } from './run-chaos.ts';
+
+// `npm run chaos [-- --seed N --minutes M --rate SESSIONS_PER_SECOND --no-real --json]`: ends with 1 when a promise was
+// broken. The seed is printed; the same seed gives the same work and the same faults at the same times again.
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    minutes: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '4' },
+    'no-real': { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+});
+const [seed, minutes, perSecond] = [Number(values.seed), Number(values.minutes), Number(values.rate)];
+if (![seed, minutes, perSecond].every((number) => Number.isFinite(number) && number > 0)) {
+  console.error('--seed, --minutes and --rate take numbers above 0.');
+  process.exit(2);
+}
+console.error(
+  `chaos of ${minutes} minutes, seed ${seed}: npm run chaos -- --seed ${seed} --minutes ${minutes}`,
+);
+const report = await runChaos({
+  seed,
+  minutes,
+  perSecond,
+  withRealServer: !values['no-real'],
+  exhaustive: true,
+  projectRoot: join(import.meta.dirname, '../../..'),
+  environment: process.env,
+  say: (line) => console.error(line),
+});
+console.log(values.json ? JSON.stringify(report) : describe());
+process.exitCode = report.violations.length === 0 ? 0 : 1;
+
+function describe(): string {
+  const { violations, crashPoints } = report;
+  return [
+    `${report.sessions} sessions, ${report.restarts} restarts, ${report.survivors} completed after the loss of a server`,
+    ...Object.entries(report.ends).map(([end, count]) => `  ${end}: ${count}`),
+    'faults:',
+    ...Object.entries(report.strikes).map(([fault, count]) => `  ${fault}: ${count}`),
+    'crash points (passed, and not died at):',
+    ...Object.entries(crashPoints).map(
+      ([kind, { seen, left }]) => `  ${kind}: ${seen}, ${left.join(' | ') || 'none'}`,
+    ),
+    violations.length === 0
+      ? 'every promise was kept'
+      : `${violations.length} promises were broken; seed ${seed}, all that is known is in ${report.folder}`,
+    ...violations.slice(0, 50).map(({ invariant, what }) => `  ${invariant}: ${what}`),
+  ].join('\n');
+}

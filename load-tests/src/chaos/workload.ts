@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import type { History } from './history.ts';
+import type { ChaosStage } from './stage.ts';
+import { instructionOf } from './work.ts';
+
+const acceptedSchema = z.object({ id: z.string() });
+const problemSchema = z.object({ code: z.string() });
+
+export interface WorkloadOptions {
+  readonly seed: number;
+  readonly random: () => number;
+  /** Sessions a second. */
+  readonly perSecond: number;
+  /** Of which in real sandboxes: one in so many. */
+  readonly realOneIn: number;
+  readonly realRepository: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** Opens sessions at a pace until the signal; some twice at the same moment, some are stopped again. */
+export async function runWorkload(
+  stage: ChaosStage,
+  history: History,
+  options: WorkloadOptions,
+): Promise<void> {
+  const { random } = options;
+  const open = new Set<Promise<void>>();
+  for (let number = 1; !options.signal.aborted; number += 1) {
+    const seed = (options.seed % 1_000) * 1_000_000 + number;
+    const steps = 1 + Math.floor(random() * 6);
+    const isReal = stage.realProject !== null && number % options.realOneIn === 0;
+    const project = isReal
+      ? (stage.realProject ?? '')
+      : (stage.projects[Math.floor(random() * stage.projects.length)] ?? '');
+    const order: Order = {
+      key: `chaos-${seed}`,
+      seed,
+      project,
+      body: JSON.stringify({
+        instruction: instructionOf({ seed, steps }),
+        project,
+        repository: isReal ? options.realRepository : { kind: 'git', url: 'https://example.invalid/r.git' },
+      }),
+      isTwin: random() < 0.1,
+      stopAfterMs: random() < 0.08 ? random() * 3_000 : null,
+      turn: Math.floor(random() * stage.apiUrls.length),
+    };
+    const one = live(stage, history, order).finally(() => open.delete(one));
+    open.add(one);
+    // Poisson: bursts belong to it.
+    const pauseMs = (-Math.log(1 - random()) * 1_000) / options.perSecond;
+    await delay(pauseMs, undefined, { signal: options.signal }).catch(() => undefined);
+  }
+  await Promise.all(open);
+}
+
+interface Order {
+  readonly key: string;
+  readonly seed: number;
+  readonly project: string;
+  readonly body: string;
+  /** Asked for at two dispatchers at once under the same key. */
+  readonly isTwin: boolean;
+  readonly stopAfterMs: number | null;
+  readonly turn: number;
+}
+
+async function live(stage: ChaosStage, history: History, order: Order): Promise<void> {
+  history.note({ what: 'asked', key: order.key, seed: order.seed, project: order.project });
+  const asked = [openSession(stage, history, order, order.turn)];
+  if (order.isTwin) asked.push(openSession(stage, history, order, order.turn + 1));
+  const [id] = await Promise.all(asked);
+  if (id === undefined || id === null || order.stopAfterMs === null) return;
+  await delay(order.stopAfterMs);
+  const stopped = await insist(stage, order.turn, async (url) => {
+    const answer = await call(`${url}/v1/sessions/${id}/stop`, stage.token, {});
+    return answer.status === 200 ? { done: answer.body } : null;
+  });
+  const state = z.object({ state: z.string() }).safeParse(stopped?.done);
+  if (state.success && state.data.state === 'user_stopped') history.note({ what: 'stopped', id });
+}
+
+async function openSession(
+  stage: ChaosStage,
+  history: History,
+  order: Order,
+  turn: number,
+): Promise<string | null> {
+  const given = await insist(stage, turn, async (url) => {
+    const answer = await call(`${url}/v1/sessions`, stage.token, order.body, {
+      'idempotency-key': order.key,
+    });
+    if (answer.status === 202) return { id: acceptedSchema.parse(answer.body).id };
+    // A limit's clear answer is an answer; a fault is asked again.
+    if (answer.status >= 400 && answer.status < 500)
+      return { code: problemSchema.safeParse(answer.body).data?.code ?? String(answer.status) };
+    return null;
+  });
+  if (given === null) return null;
+  if ('code' in given) {
+    history.note({ what: 'refused', key: order.key, code: given.code });
+    return null;
+  }
+  history.note({ what: 'accepted', key: order.key, id: given.id });
+  return given.id;
+}
+
+/** Until it is answered, at one dispatcher after the other; a minute at most. */
+async function insist<Value>(
+  stage: ChaosStage,
+  turn: number,
+  act: (url: string) => Promise<Value | null>,
+): Promise<Value | null> {
+  const until = performance.now() + 60_000;
+  for (let tries = 0; performance.now() < until; tries += 1) {
+    const url = stage.apiUrls[(turn + tries) % stage.apiUrls.length] ?? '';
+    const done = await act(url).catch(() => null);
+    if (done !== null) return done;
+    await delay(Math.min(1_000, 50 * 2 ** tries));
+  }
+  return null;
+}
+
+async function call(
+  url: string,
+  token: string,
+  body: string | object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ status: number; body: unknown }> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    signal: AbortSignal.timeout(8_000),
+  });
+  return { status: answer.status, body: await answer.json().catch(() => null) };
+}

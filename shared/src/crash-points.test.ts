@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aroundCalls, createCrashPoint } from './crash-points.ts';
+
+const pointOf = (todo: string[], chance = 0, random = () => 1) => {
+  const told: string[] = [];
+  let deaths = 0;
+  const point = createCrashPoint(
+    { todo, chance, seed: 1, log: '' },
+    { random, tell: (line) => told.push(line), die: () => (deaths += 1) },
+  );
+  return { told, point, deaths: () => deaths };
+};
+
+test('a point is told once, and dies where it is asked to', () => {
+  const { point, told, deaths } = pointOf(['b']);
+  point('a');
+  point('a');
+  assert.equal(deaths(), 0);
+  point('b');
+  assert.equal(deaths(), 1);
+  assert.deepEqual(told, ['seen a', 'seen b', 'crashed b']);
+  const chance = pointOf([], 0.5, () => 0.4);
+  chance.point('x');
+  assert.equal(chance.deaths(), 1);
+});
+
+test('calls are wrapped, in their order, and what they throw passes', async () => {
+  const { point, told } = pointOf([]);
+  const port = aroundCalls(
+    point,
+    'redis',
+    {
+      add: async (text: string) => `${text}!`,
+      fail: () => Promise.reject(new Error('no')),
+      near: (by: number) => by + 1,
+      other: () => 'as it was',
+    },
+    ['add', 'fail', 'near'],
+  );
+  assert.equal(await port.add('x'), 'x!');
+  await assert.rejects(port.fail(), /no/);
+  assert.equal(port.near(1), 2);
+  assert.equal(port.other(), 'as it was');
+  assert.deepEqual(told, [
+    'seen redis.add:before',
+    'seen redis.add:after',
+    'seen redis.fail:before',
+    'seen redis.near:before',
+    'seen redis.near:after',
+  ]);
+});

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+/**
+ * Named places at which a process may be told to die: before and after each commit, Redis call and HTTP call. A tool of
+ * the chaos harness; where nobody asks for it nothing is wrapped and nothing is called.
+ */
+export type CrashPoint = (name: string) => void;
+
+/** What a process is told about its own death. */
+export const crashPlanSchema = z.strictObject({
+  /** The first hit of any of these is the end. */
+  todo: z.array(z.string()),
+  /** Share of all other hits that are the end. */
+  chance: z.number().min(0).max(1),
+  seed: z.int(),
+  /** File to which each name is written when it is first passed (`seen NAME`) and before the end (`crashed NAME`). */
+  log: z.string(),
+});
+export type CrashPlan = z.infer<typeof crashPlanSchema>;
+
+/** @param effects `die` does not come back */
+export function createCrashPoint(
+  plan: CrashPlan,
+  effects: { readonly random: () => number; readonly tell: (line: string) => void; readonly die: () => void },
+): CrashPoint {
+  const todo = new Set(plan.todo);
+  const seen = new Set<string>();
+  return (name) => {
+    if (!seen.has(name)) {
+      seen.add(name);
+      effects.tell(`seen ${name}`);
+    }
+    if (!todo.has(name) && effects.random() >= plan.chance) return;
+    effects.tell(`crashed ${name}`);
+    effects.die();
+  };
+}
+
+/**
+ * The same port with a crash point before and after each call: `PREFIX.METHOD:before`, `PREFIX.METHOD:after`. What a
+ * call throws passes; a call that fails has no after.
+ * @param methods those that reach outside
+ */
+export function aroundCalls<Port extends object>(
+  point: CrashPoint,
+  prefix: string,
+  port: Port,
+  methods: readonly (keyof Port & string)[],
+): Port {
+  const wrapped: Partial<Port> = {};
+  for (const method of methods) {
+    const call = port[method];
+    if (typeof call !== 'function') continue;
+    const name = `${prefix}.${method}`;
+    const around = (...given: unknown[]): unknown => {
+      point(`${name}:before`);
+      const answer: unknown = Reflect.apply(call, port, given);
+      if (!(answer instanceof Promise)) {
+        point(`${name}:after`);
+        return answer;
+      }
+      return answer.then((value: unknown) => {
+        point(`${name}:after`);
+        return value;
+      });
+    };
+    Object.assign(wrapped, { [method]: around });
+  }
+  return { ...port, ...wrapped };
+}
