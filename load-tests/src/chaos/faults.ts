@@ -19,6 +19,8 @@ export interface Strike {
   readonly on: string;
   /** Milliseconds; 0: it happens and is over. */
   readonly forMs: number;
+  /** How long it is then left alone, in milliseconds; absent: not at all. */
+  readonly restMs?: number;
   begin(): Promise<void> | void;
   end(): Promise<void> | void;
 }
@@ -92,13 +94,22 @@ const brokenLine = (weight: number, state: Exclude<LineState, 'open'>, name: str
 const storeOf = (stage: ChaosStage, name: string) =>
   stage.stores.processes.find((process) => process.name === name);
 
+/** Who supervises an embedded store gives it up after five crashes in a minute; no store fails over more often. */
+const storeRestMs = 20_000;
+
 const killedStore = (weight: number, store: string, name: NodeJS.Signals, fault: string): Fault => ({
   name: fault,
   weight,
   plan: (stage) => {
     const process = storeOf(stage, store);
     if (process === undefined) return null;
-    return { on: store, forMs: 0, begin: () => signal(process.pid(), name), end: nothing };
+    return {
+      on: store,
+      forMs: 0,
+      restMs: storeRestMs,
+      begin: () => signal(process.pid(), name),
+      end: nothing,
+    };
   },
 });
 
@@ -126,6 +137,7 @@ const forgetful: Fault = {
     return {
       on: 'redis',
       forMs: 0,
+      restMs: storeRestMs,
       begin: () => {
         rmSync(join(stage.folder, 'data/redis/appendonlydir'), { recursive: true, force: true });
         signal(process.pid(), 'SIGKILL');
@@ -275,4 +287,6 @@ async function carryOut(
   if (strike.forMs > 0) await delay(strike.forMs, undefined, { signal: options.signal }).catch(nothing);
   await strike.end();
   if (strike.forMs > 0) options.onMend(fault, strike);
+  if (strike.restMs !== undefined)
+    await delay(strike.restMs, undefined, { signal: options.signal }).catch(nothing);
 }

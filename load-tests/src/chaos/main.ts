@@ -22,6 +22,8 @@ if (![seed, minutes, perSecond].every((number) => Number.isFinite(number) && num
 console.error(
   `chaos of ${minutes} minutes, seed ${seed}: npm run chaos -- --seed ${seed} --minutes ${minutes}`,
 );
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
 const report = await runChaos({
   seed,
   minutes,
@@ -31,6 +33,7 @@ const report = await runChaos({
   projectRoot: join(import.meta.dirname, '../../..'),
   environment: process.env,
   say: (line) => console.error(line),
+  signal: stopping.signal,
 });
 console.log(values.json ? JSON.stringify(report) : describe());
 process.exitCode = report.violations.length === 0 ? 0 : 1;

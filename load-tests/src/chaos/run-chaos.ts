@@ -29,6 +29,8 @@ export interface ChaosOptions {
   readonly projectRoot: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly say: (line: string) => void;
+  /** Ends the storm early; what is there is looked at all the same. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ChaosReport {
@@ -84,6 +86,7 @@ async function run(options: ChaosOptions, folder: string, undo: AsyncDisposableS
   undo.defer(() => clearInterval(hunt));
   const timer = setTimeout(() => over.abort(), options.minutes * 60_000);
   undo.defer(() => clearTimeout(timer));
+  options.signal?.addEventListener('abort', () => over.abort());
   // Two streams of numbers: how often a load asks must not change which faults come.
   await Promise.all([
     runWorkload(stage, history, {
@@ -174,6 +177,7 @@ async function settled(
     const evidence = await gatherEvidence(stage, history).catch((error: unknown) => {
       // A store that has just been mended may not answer yet.
       if (performance.now() > until) throw error;
+      say(`the evidence cannot be gathered yet: ${String(error)}`);
       return null;
     });
     if (evidence !== null) {

@@ -8,6 +8,11 @@ import { parseConfiguredServers } from './application/servers/configured-server.
 /** Every variable of the dispatcher. Times are milliseconds unless the name says otherwise. */
 const dispatcherVariables = z.object({
   DATABASE_URL: variable.url('postgres:', 'postgresql:').transform((text) => new URL(text)),
+  /** The same database without a pooler, for migrations and locks of a session; absent: DATABASE_URL is direct. */
+  LEMNISCATE_DIRECT_DATABASE_URL: variable
+    .url('postgres:', 'postgresql:')
+    .transform((text) => new URL(text))
+    .optional(),
   REDIS_URL: variable.url('redis:', 'rediss:').transform((text) => new URL(text)),
   S3_ENDPOINT: variable.url('http:', 'https:'),
   S3_BUCKET: variable.text().default('lemniscate'),

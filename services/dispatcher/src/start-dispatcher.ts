@@ -19,6 +19,7 @@ import { createCredentialStore } from './adapters/postgres/credential-store.ts';
 import { createDatabase } from './adapters/postgres/database.ts';
 import type { PostgresDatabase } from './adapters/postgres/database.ts';
 import { createEventLog } from './adapters/postgres/event-log.ts';
+import { startLeadership } from './adapters/postgres/leadership.ts';
 import { migrate } from './adapters/postgres/migrations.ts';
 import { createPeopleMap } from './adapters/postgres/people-map.ts';
 import { createPlacementQueue } from './adapters/queue/placement-queue.ts';
@@ -216,7 +217,9 @@ async function build(
     certificate: identity.certificate,
   });
   parts.defer(internal.close);
-  const jobs = startJobs(deps);
+  const leadership = await startLeadership(directUrlOf(config), log);
+  parts.defer(leadership.close);
+  const jobs = startJobs({ ...deps, leadership });
   parts.defer(() => jobs.stop(closeMs));
   let port = config.LEMNISCATE_PORT;
   const issuer = createConfiguredIssuer(config, clock, () => mcpResource(publicUrlOf(config, port)));
@@ -294,12 +297,16 @@ async function readIdentity(config: DispatcherConfig) {
   return { certificate, issueCertificate, localLogin };
 }
 
+function directUrlOf(config: DispatcherConfig): URL {
+  return config.LEMNISCATE_DIRECT_DATABASE_URL ?? config.DATABASE_URL;
+}
+
 async function openRecord(
   config: DispatcherConfig,
   log: Logger,
   parts: AsyncDisposableStack,
 ): Promise<PostgresDatabase> {
-  const migrated = await migrate(config.DATABASE_URL, (message) =>
+  const migrated = await migrate(directUrlOf(config), (message) =>
     log.warn({ component: 'migrations' }, message),
   );
   if (migrated.length > 0) log.info({ migrated }, 'the schema was brought up to date');

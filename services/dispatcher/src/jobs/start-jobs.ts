@@ -23,6 +23,7 @@ import { resumeAnswered } from '../application/pausing/resume-answered.ts';
 import type { ResumeAnsweredDeps } from '../application/pausing/resume-answered.ts';
 import { probeServers } from '../application/servers/probe-servers.ts';
 import type { ProbeDeps, ProbeMemory } from '../application/servers/probe-servers.ts';
+import type { Leadership } from '../application/ports/leadership.ts';
 import type { PlacementQueue, ReservedJob } from '../application/ports/placement-queue.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { SignalName } from '../application/signals.ts';
@@ -57,6 +58,7 @@ export interface JobDeps
     RetainDeps,
     StartWishDeps {
   readonly rebuildLedger: () => Promise<void>;
+  readonly leadership: Leadership;
   readonly clock: Clock;
   readonly queue: PlacementQueue & {
     work(place: (job: ReservedJob) => Promise<void>): void;
@@ -69,6 +71,29 @@ export interface Jobs {
 
 /** Of the looks for forgotten jobs, two seconds apart, every so many reads all that waits. */
 const thoroughEvery = 8;
+
+/**
+ * Of all dispatchers one does these at a time; each finds in the record what is to be done, so a kick that came to
+ * another one costs until the leader's timer. The others run everywhere: they watch what is this process' own, or must
+ * not wait for a hand-over.
+ */
+const singletons: ReadonlySet<string> = new Set([
+  'requeue',
+  'approval expiry',
+  'park waiting',
+  'resume answered',
+  'idle sessions',
+  'extension expiry',
+  'budget watch',
+  'drained servers',
+  'stopped fleet',
+  'exchanges',
+  'abandoned calls',
+  'retention',
+  'content',
+  'object removals',
+  'costs',
+]);
 
 /** The loops that keep the fleet right, each on its signal and on its timer, and the workers of the queue. */
 export function startJobs(deps: JobDeps): Jobs {
@@ -122,7 +147,15 @@ export function startJobs(deps: JobDeps): Jobs {
     }),
   ];
   const loops: Loop[] = plan.map(([name, everyMs, signal, work]) => {
-    const loop = startLoop({ name, everyMs, log, work: async () => void (await work()) });
+    const single = singletons.has(name);
+    const loop = startLoop({
+      name,
+      everyMs,
+      log,
+      work: async () => {
+        if (!single || deps.leadership.leads()) await work();
+      },
+    });
     if (signal !== null) unsubscribes.push(deps.signals.on(signal, loop.kick));
     return loop;
   });

@@ -40,7 +40,7 @@ interface HeadRow extends Record<string, unknown> {
 }
 
 /** Lanes that one admission looks at, from the cursor on; a fleet with more tenants goes on with the next one. */
-const maxLanes = 100;
+export const maxLanes = 100;
 
 /**
  * Reads the lanes of a class from the cursor on, and the first sessions of each. The work depends on lanes and `wanted`,

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { tenantsOf, usualDay } from './day.ts';
+import type { DayPlan } from './day.ts';
+import { writeReport } from './report.ts';
+import { simulateDay } from './simulate.ts';
+
+/** An hour of few servers, in which everything happens. */
+const hour: DayPlan = {
+  ...usualDay({ sessions: 2_000, servers: 60 }),
+  seconds: 3_600,
+  tenants: tenantsOf(30, 40, 200),
+  zoneLoss: { at: 1_500, forSeconds: 300 },
+  resume: { at: 2_400, sessions: 100 },
+};
+
+test('a seed gives the same day again, and no session is lost or done twice', () => {
+  const day = simulateDay(hour);
+  assert.deepEqual(day, simulateDay(hour));
+  assert.notDeepEqual(day.minutes, simulateDay({ ...hour, seed: 2 }).minutes);
+  assert.equal(day.minutes.length, 60);
+  const last = day.minutes.at(-1);
+  const inUse = Math.round((last?.utilisation ?? 0) * 240);
+  assert.equal(day.opened, day.completed + inUse + (last?.waiting ?? 0));
+  assert.equal(day.started, day.completed + inUse + day.lost);
+  assert.ok(day.lost > 10);
+  assert.ok(day.minutes.every(({ utilisation }) => utilisation <= 1.34));
+});
+
+test('a small tenant does not wait for the herd of a large one', () => {
+  const [large, small] = tenantsOf(30, 0, 0).slice(0, 2);
+  assert.ok(large !== undefined && small !== undefined);
+  const tenants = [
+    { ...large, name: 'a', share: 0.01, hourly: 3_000, maxConcurrent: null },
+    { ...small, name: 'b', share: 0.99, weight: 1, hourly: 0, maxConcurrent: null },
+  ];
+  const day = simulateDay({
+    ...hour,
+    sessions: 3_200,
+    servers: 30,
+    tenants,
+    zoneLoss: { at: 3_599, forSeconds: 1 },
+    resume: { at: 3_599, sessions: 0 },
+  });
+  const [herd, light] = day.waits.map((waits) => waits[Math.floor(waits.length / 2)] ?? 0);
+  assert.ok((herd ?? 0) > 600, `the herd waits for itself: ${herd} s`);
+  assert.ok((light ?? 0) < 60, `the small one does not: ${light} s`);
+});
+
+test('the page has its plots', () => {
+  const files = writeReport(hour, simulateDay(hour));
+  assert.match(files['capacity.md'] ?? '', /What saturates first/);
+  for (const [name, text] of Object.entries(files)) {
+    if (!name.endsWith('.svg')) continue;
+    assert.match(text, /<polyline points="[\d., ]+"/, name);
+    assert.doesNotMatch(text, /NaN|Infinity/, name);
+    assert.ok((files['capacity.md'] ?? '').includes(name), name);
+  }
+});
