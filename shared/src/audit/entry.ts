@@ -32,7 +32,7 @@ export const auditEntryTypes = [
   'approval.decided', // subject, decision, how
   'context.compacted', // turn, how many messages; whether it cost an action
   'session.delegated', // child, the call that asked for it
-  'session.reported', // child, how it ended
+  'session.reported', // child, how it ended; digest of the diff that its parent was shown
   'session.messaged', // who; commitment to the text; whether it restarted the budget
   'session.stopped', // by whom
   'session.revoked', // by which administrator; alone or with its person

@@ -48,6 +48,18 @@ export const sessionEnds = {
 export type EndReason = keyof typeof sessionEnds;
 export const endReasons = Object.keys(sessionEnds) as [EndReason, ...EndReason[]];
 
+/**
+ * What becomes of a diff. `reported`: a sub-agent's goes to its parent as a text to read and is offered to nobody, from
+ * its first moment on; the parent's diff is the one way out.
+ */
+export type DiffFate = 'offered' | 'reported' | 'discarded';
+
+/** The fate of what a session changed, by why it ended and whether it worked for another session. */
+export function diffFate(reason: EndReason, isSubAgent: boolean): DiffFate {
+  if (sessionEnds[reason].diff === 'no') return 'discarded';
+  return isSubAgent ? 'reported' : 'offered';
+}
+
 /** Why a session is paused. */
 export const pauseReasons = [
   'awaiting_message',

@@ -3,6 +3,7 @@ import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { writeDiff } from '../results/write-diff.ts';
+import type { SessionRow } from '../sessions/session-row.ts';
 
 interface OfferedRow extends Record<string, unknown> {
   readonly attempt: number;
@@ -19,7 +20,7 @@ interface OfferedRow extends Record<string, unknown> {
 export async function offerCheckpointDiff(
   deps: { readonly audit: AuditLog; readonly events: Pick<EventLog, 'append'> },
   tx: Transaction,
-  sessionId: string,
+  { id: sessionId, parent_id: parent }: Pick<SessionRow, 'id' | 'parent_id'>,
 ): Promise<void> {
   const [row] = await tx.query<OfferedRow>(
     `SELECT attempt, server_id, diff_summary, diff_patch, diff_object_sha256 FROM checkpoints
@@ -33,5 +34,5 @@ export async function offerCheckpointDiff(
     patch: row.diff_patch,
     objectSha256: row.diff_object_sha256,
   };
-  await writeDiff(deps, tx, claim, { offered: true, diff });
+  await writeDiff(deps, tx, claim, { fate: parent === null ? 'offered' : 'reported', diff });
 }

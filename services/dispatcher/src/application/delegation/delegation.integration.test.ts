@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { JsonObject } from '@lemniscate/shared/json.ts';
@@ -10,7 +11,10 @@ import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
 import { listApprovals } from '../approvals/approval-row.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
+import type { Person } from '../identity.ts';
 import { requestPermit } from '../permits/request-permit.ts';
+import { acceptResult } from '../results/accept-result.ts';
+import { decideDiff } from '../review/decide-diff.ts';
 import { endSession } from '../sessions/end-session.ts';
 import { selectSessionViews } from '../sessions/session-view.ts';
 
@@ -123,6 +127,57 @@ test('a sub-agent works under the same person with bounds of what is left, repor
   assert.ok(types.indexOf('session.delegated') < types.indexOf('session.reported'));
   const [opened] = await chainEntries(record, sessionChain(child.id));
   assert.deepEqual([opened?.body['parent'], opened?.body['kind']], [claim.sessionId, 'automation']);
+});
+
+test('what a sub-agent changed is a text for its parent and offered to nobody, also before the report is taken', async () => {
+  const claim = await openTestSession(record, { policy: free });
+  await delegate(claim, 'd1');
+  const child = await only(claim);
+  const below = await place(child);
+  const patch =
+    'diff --git a/a.txt b/a.txt\nnew file mode 100644\n--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+one\n';
+  const sha256 = createHash('sha256').update(patch).digest('hex');
+  await acceptResult({ ...record, settleUsage: () => Promise.resolve() }, below, {
+    reason: 'finished',
+    message: 'Written.',
+    timingsMs: { kill: 1 },
+    diff: {
+      sha256,
+      bytes: Buffer.byteLength(patch),
+      baseCommit: 'a'.repeat(40),
+      baseTree: 'b'.repeat(40),
+      files: [{ path: 'a.txt', change: 'added', insertions: 1, deletions: 0, flags: [] }],
+      insertions: 1,
+      deletions: 0,
+    },
+    patch: { kind: 'inline', base64: Buffer.from(patch).toString('base64') },
+  });
+  const diff = async () => {
+    const [row] = await record.database.query<{ state: string; patch: Buffer | null }>(
+      'SELECT state, patch FROM diffs WHERE session_id = $1',
+      [child.id],
+    );
+    assert.ok(row);
+    return row;
+  };
+  assert.equal((await diff()).state, 'discarded');
+  const opener: Person = { subject: 'person-1', name: 'Pat', kind: 'human' };
+  await assert.rejects(decideDiff(record, opener, child.id, { kind: 'accept', sha256, flaggedFiles: [] }), {
+    code: 'diff_missing',
+  });
+  const offered = (await chainEntries(record, sessionChain(child.id))).map(({ type }) => type);
+  assert.ok(!offered.includes('diff.offered'));
+  const answer = await delegate(claim, 'd1');
+  assert.ok(answer.verdict === 'go');
+  assert.match(answer.result?.text ?? '', /nothing of it is in yours:[^]*\+one/);
+  const reported = (await chainEntries(record, sessionChain(claim.sessionId))).find(
+    ({ type }) => type === 'session.reported',
+  );
+  assert.deepEqual([reported?.body['sha256'], reported?.body['fileCount']], [sha256, 1]);
+  // with its parent goes what nobody approved
+  assert.notEqual((await diff()).patch, null);
+  await end(claim.sessionId, 'stopped', 'Stopped.');
+  assert.equal((await diff()).patch, null);
 });
 
 test('a later attempt of the parent finds the sub-agent of the same call, and not that of other arguments', async () => {

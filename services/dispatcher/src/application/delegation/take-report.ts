@@ -13,7 +13,8 @@ const reportedPatchBytes = 32 * 1024;
 
 /**
  * Takes the report of a sub-agent that has ended, under its parent's lock: what it used counts for the parent from now
- * on, and its diff is offered to nobody, for the parent's is the one way out.
+ * on. Its diff is a text in the report and was offered to nobody; what of it the parent's agent does again in its own copy
+ * comes out with the parent's diff, the one way out.
  */
 export async function takeReport(
   deps: { readonly audit: AuditLog; readonly events: Pick<EventLog, 'append'>; readonly self: string },
@@ -41,10 +42,6 @@ export async function takeReport(
        FROM reported r, used WHERE p.id = $1`,
       [claim.sessionId, child.id],
     ),
-    tx.query(
-      `UPDATE diffs SET state = 'discarded', decided_at = now() WHERE session_id = $1 AND state = 'offered'`,
-      [child.id],
-    ),
     deps.events.append(tx, claim.sessionId, claim.attempt, [
       { type: 'delegation', sessionId: child.id, callId: '', state: 'reported' },
     ]),
@@ -54,7 +51,14 @@ export async function takeReport(
         subject: deps.self,
         attempt: claim.attempt,
         server: claim.serverId,
-        body: { child: child.id, state: child.state, reason: child.reason ?? '' },
+        body: {
+          child: child.id,
+          state: child.state,
+          reason: child.reason ?? '',
+          ...(child.summary === null
+            ? {}
+            : { sha256: child.summary.sha256, fileCount: child.summary.files.length }),
+        },
       },
     ]),
   ]);

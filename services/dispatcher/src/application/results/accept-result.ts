@@ -5,7 +5,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import { sessionResultSchema } from '@lemniscate/shared/protocol/session-result.ts';
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
-import { sessionEnds } from '@lemniscate/shared/session/end.ts';
+import { diffFate, sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { harmless } from '../events/harmless.ts';
 import { lockLiveAttempt, staleAttempt } from '../events/live-attempt.ts';
@@ -124,7 +124,8 @@ async function writeResult(
   ]);
   const reason = reasonOf(session, result);
   const notices = await keepCollected(deps, tx, session, reason, result);
-  if (diff !== null) await writeDiff(deps, tx, claim, { offered: sessionEnds[reason].diff !== 'no', diff });
+  const fate = diffFate(reason, session.parent_id !== null);
+  if (diff !== null) await writeDiff(deps, tx, claim, { fate, diff });
   await endSession(deps, tx, {
     sessionId: claim.sessionId,
     reason,

@@ -1,21 +1,24 @@
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import type { DiffFate } from '@lemniscate/shared/session/end.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { CheckedDiff } from './check-patch.ts';
 
-/** Offers a session's diff for review, or keeps what it was about when it is discarded. */
+/** Writes a session's diff by its fate. What is discarded keeps only what it was about, no content. */
 export async function writeDiff(
   deps: { readonly audit: AuditLog; readonly events: Pick<EventLog, 'append'> },
   tx: Transaction,
   claim: AttemptClaim,
-  { offered, diff }: { readonly offered: boolean; readonly diff: CheckedDiff },
+  { fate, diff }: { readonly fate: DiffFate; readonly diff: CheckedDiff },
 ): Promise<void> {
   const { summary } = diff;
+  const offered = fate === 'offered';
   const state = offered ? 'offered' : 'discarded';
+  const kept = fate !== 'discarded';
   const event: DispatcherEvent = {
     type: 'diff',
     state,
@@ -29,8 +32,8 @@ export async function writeDiff(
       [
         claim.sessionId,
         JSON.stringify(summary),
-        offered ? diff.patch : null,
-        offered ? diff.objectSha256 : null,
+        kept ? diff.patch : null,
+        kept ? diff.objectSha256 : null,
         state,
       ],
     ),

@@ -72,7 +72,7 @@ export async function endSession(
   ]);
   const told = [...withdrawn.events, ...questions];
   if (told.length > 0) await deps.events.append(tx, session.id, session.attempt, told);
-  if (end.diff === 'checkpoint') await offerCheckpointDiff(deps, tx, session.id);
+  if (end.diff === 'checkpoint') await offerCheckpointDiff(deps, tx, session);
   const at = session.attempt > 0 ? { attempt: session.attempt } : {};
   const server = session.server_id === null ? {} : { server: session.server_id };
   // a server tells of the end only when the sandbox is gone, and how long that took
@@ -145,6 +145,12 @@ async function endSubAgents(
   cause: EndReason,
   subject: string,
 ): Promise<void> {
+  // what they reported was for this session to read; nobody does any more
+  if (children.length > 0)
+    await tx.query(
+      `UPDATE diffs SET patch = NULL, object_sha256 = NULL WHERE state = 'discarded' AND session_id = ANY ($1)`,
+      [children.map(({ id }) => id)],
+    );
   for (const child of children) {
     if (sessionHasEnded(child.state)) continue;
     await endSession(deps, tx, {
