@@ -23,6 +23,7 @@ import { pauseSession, resumeSession } from '../pausing/pause-session.ts';
 import { resumeAnswered } from '../pausing/resume-answered.ts';
 import { mintAttempt } from '../placement/mint-attempt.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
+import { stopOverdue } from '../../jobs/budget-watch.ts';
 import { stopSession } from '../sessions/stop-session.ts';
 import { requestPermit } from './request-permit.ts';
 
@@ -68,6 +69,7 @@ const events: readonly (readonly [weight: number, event: Event])[] = [
   ],
   [1, crash],
   [1, putAway],
+  [1, (id, random) => (random.chance(20) ? timeOut(id) : ask(id, random))],
   [4, goOn],
   [
     1,
@@ -135,6 +137,15 @@ async function crash(sessionId: string): Promise<void> {
   await mintAttempt({ ...record, times, newRelayToken: () => record.newId('request') }, job, 'server-a');
 }
 
+/** Its minutes are used up, and the watch comes by. */
+async function timeOut(sessionId: string): Promise<void> {
+  await record.database.query(
+    `UPDATE sessions SET running_at = running_at - interval '46 minutes' WHERE id = $1`,
+    [sessionId],
+  );
+  await stopOverdue(record);
+}
+
 const pausing = () => ({
   ...record,
   servers,
@@ -192,7 +203,7 @@ async function happen(sessionId: string, random: Random): Promise<void> {
 
 const rounds = 80;
 
-test(`${rounds} storms of asks, decisions, expiries, pauses, crashes and stops: no execution without a decision, none with two`, async (t) => {
+test(`${rounds} storms of asks, decisions, expiries, timeouts, pauses, crashes and stops: no execution without a decision, none with two`, async (t) => {
   let permitted = 0;
   let byHumans = 0;
   for (let seed = 1; seed <= rounds; seed += 1) {
