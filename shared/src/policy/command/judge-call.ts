@@ -159,12 +159,16 @@ function judgeInner(inner: Inner, scope: Scope, facts: Circumstances, judgeCode:
 
 /** PowerShell and cmd share enough with bash to be read by its parser; where they do not, their own reading is asked. */
 function judgeWindowsCode(code: string, scope: Scope, judgeCode: JudgeCode): void {
-  for (const { text, reason } of windowsRefusalsIn(code)) note(scope, text, 'refuse', reason);
+  const noteRefusals = (forms: 'windows' | 'all'): void => {
+    for (const { text, reason } of windowsRefusalsIn(code, forms)) note(scope, text, 'refuse', reason);
+  };
+  noteRefusals('windows');
   try {
     return judgeCode(code, scope);
   } catch (error) {
     if (!(error instanceof UnreadableScript)) throw error;
   }
+  noteRefusals('all');
   return note(scope, code, 'ask', 'code of another shell that is not understood');
 }
 

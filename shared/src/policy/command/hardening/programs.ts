@@ -1,6 +1,6 @@
-import { hasUnknown } from '../syntax/marks.ts';
+import { hasUnknown, isKnown } from '../syntax/marks.ts';
 import type { Call } from '../refused/call.ts';
-import { pathKind } from '../paths/path-kind.ts';
+import { pathKind, plainPath } from '../paths/path-kind.ts';
 import { deletesUnknown } from '../refused/destruction.ts';
 import { chmodMode, modeEffect } from '../refused/permissions.ts';
 import { gitCommandAt, settingOf } from '../wrappers/git.ts';
@@ -128,6 +128,12 @@ const gitOptions: readonly {
   },
 ];
 
+/** A folder below the working directory is the project's own, like the directory itself. */
+function isInside(path: string, cwd: string): boolean {
+  const { base, climbs } = plainPath(path, cwd);
+  return base === 'here' && climbs === 0 && isKnown(path);
+}
+
 const git: Doubts = (call) => {
   const place = gitCommandAt(call.words);
   for (let index = 1; index < place; index += 1) {
@@ -135,7 +141,8 @@ const git: Doubts = (call) => {
     const setting = settingOf(call.words[index - 1] ?? '', word);
     if (setting !== undefined && !isHarmlessSetting(setting))
       return at(index, 'git settings that git may run');
-    if (/^(-C|--exec-path|--git-dir|--work-tree|--namespace)/.test(word) && word !== '--exec-path')
+    const inside = word === '-C' && isInside(call.words[index + 1] ?? '', call.cwd);
+    if (!inside && /^(-C|--exec-path|--git-dir|--work-tree|--namespace)/.test(word) && word !== '--exec-path')
       return at(index, 'git works in another place, whose settings it may run');
   }
   const command = call.words[place] ?? '';

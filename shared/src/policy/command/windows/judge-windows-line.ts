@@ -19,16 +19,23 @@ const maxDepth = 4;
 /**
  * The refused pieces of a text that is read as a line of Windows. It is asked where bash's grammar fails: paths that
  * end in a backslash, `everyone:(F)`, `iex (…)`. Only forms of Windows count (their programs and cmdlets, and any
- * command on a folder of Windows itself): what bash cannot parse and is nothing of Windows stays unreadable.
+ * command on a folder of Windows itself): what bash cannot parse and is nothing of Windows stays unreadable. Code that
+ * is handed to a shell of Windows is Windows' whatever it names (`forms` is `all`).
  */
-export function windowsRefusalsIn(text: string, depth = 0): WindowsRefusal[] {
+export function windowsRefusalsIn(
+  text: string,
+  forms: 'windows' | 'all' = 'windows',
+  depth = 0,
+): WindowsRefusal[] {
   if (depth > maxDepth) return [];
   return windowsPieces(text).flatMap((piece) => {
     const call = callOfPiece(piece);
-    const reason = isWindowsForm(call) ? (refusalOf(call) ?? runAsVerb(call)) : undefined;
+    const reason = forms === 'all' || isWindowsForm(call) ? (refusalOf(call) ?? runAsVerb(call)) : undefined;
     if (reason !== undefined) return [{ text: piece.raws.join(' '), reason }];
     const inner = windowsShells.includes(call.name) ? readWindowsShell(call) : undefined;
-    return inner !== undefined && 'code' in inner.run ? windowsRefusalsIn(inner.run.code, depth + 1) : [];
+    return inner !== undefined && 'code' in inner.run
+      ? windowsRefusalsIn(inner.run.code, 'all', depth + 1)
+      : [];
   });
 }
 
