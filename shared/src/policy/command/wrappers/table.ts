@@ -181,6 +181,8 @@ const tools: Readonly<Record<string, WrapperGrammar>> = {
   concurrently: { valued: list('-n --names -c --prefix-colors'), each: true },
   nodemon: { code: list('-x --exec'), valued: list('-w --watch -e --ext -i --ignore'), operands: 99 },
   at: { operands: 99 },
+  // cmd's own, for batch files
+  call: {},
 };
 
 /** Grammar by program name. */

@@ -159,7 +159,8 @@ function readAlias(call: Call): Inner[] {
 
 /** `Start-Process PROGRAM -ArgumentList …`; a refused program stays one. */
 function readStartProcess(call: Call): Inner[] {
-  const from = call.words.findIndex((word, index) => index > 0 && !/^[-/]/.test(word));
+  // cmd's `start` takes a title first, most often an empty one
+  const from = call.words.findIndex((word, index) => index > 0 && word !== '' && !/^[-/]/.test(word));
   if (from < 0) return [];
   const rest = (items: readonly string[]) =>
     items
