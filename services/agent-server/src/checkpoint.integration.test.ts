@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
-import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { startBench } from './testing/agent-server-bench.ts';
 import type { Bench } from './testing/agent-server-bench.ts';
 import {
@@ -11,6 +10,7 @@ import {
   patchOf,
   play,
   resultOf,
+  resumed,
   settled,
   toldResults,
 } from './testing/session-script.ts';
@@ -24,24 +24,6 @@ function hold(bench: Bench, callId: string): { let(answer: PermitAnswer): void }
   let answer: PermitAnswer = { verdict: 'waiting', approvalId: 'apr_1' };
   bench.dispatcher.onPermit = (request) => (request.callId === callId ? answer : go);
   return { let: (given) => (answer = given) };
-}
-
-/** The order of the next attempt, from the last checkpoint. */
-function resumed(bench: Bench, order: SessionOrder, attempt = order.attempt + 1): SessionOrder {
-  const given = bench.dispatcher.checkpoints.at(-1)?.given;
-  assert.ok(given);
-  const readable = ({ uploadId, sha256, bytes }: typeof given.archive) => ({
-    url: bench.dispatcher.store.address(uploadId),
-    sha256,
-    bytes,
-  });
-  const resume = {
-    number: 1,
-    baseCommit: given.baseCommit,
-    archive: readable(given.archive),
-    transcript: readable(given.transcript),
-  };
-  return { ...order, attempt, resume };
 }
 
 test('a session that waits for a decision is put away and goes on with it, in the middle of its turn', async (t) => {

@@ -17,6 +17,7 @@ const schema = z.object({
   LEMNISCATE_WARM: variable.integer(0, 100).default(1),
   LEMNISCATE_WARM_MAX: variable.integer(0, 1000).optional(),
   LEMNISCATE_WARM_MAX_AGE_SECONDS: variable.integer(1, 7 * 86_400).default(3600),
+  LEMNISCATE_PROGRAM_QUIET_SECONDS: variable.integer(1, 86_400).default(600),
   LEMNISCATE_SANDBOX_PROFILES: variable.text().optional(),
   /** What sessions may ask for, separated by commas, such as `gpu,eu`. */
   LEMNISCATE_LABELS: z
@@ -63,6 +64,8 @@ export interface Config {
   readonly warm: number;
   readonly warmMax: number;
   readonly warmMaxAgeMs: number;
+  /** Claude Code or Codex that says nothing for so long, while nothing is under way, hangs. */
+  readonly programQuietMs: number;
   /** YAML file with the sandbox profiles; without it there is `default` alone. */
   readonly profilesFile: string | undefined;
   /** What its operator says of it, for sessions that ask for it. */
@@ -99,6 +102,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     // more than the slots can never be used at once
     warmMax: read.LEMNISCATE_WARM_MAX ?? Math.max(read.LEMNISCATE_WARM, read.LEMNISCATE_CAPACITY),
     warmMaxAgeMs: read.LEMNISCATE_WARM_MAX_AGE_SECONDS * 1000,
+    programQuietMs: read.LEMNISCATE_PROGRAM_QUIET_SECONDS * 1000,
     profilesFile: read.LEMNISCATE_SANDBOX_PROFILES,
     labels: read.LEMNISCATE_LABELS,
     driver: read.LEMNISCATE_SANDBOX_DRIVER,

@@ -156,6 +156,7 @@ async function startInFolder(
       objectCache,
       runtimes: runtimeRegistry,
       clock: systemClock,
+      programQuietMs: config.programQuietMs,
       bootTimeMs,
       log,
       traces: watch.traces,

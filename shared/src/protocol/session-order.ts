@@ -16,10 +16,10 @@ export const runtimes = ['native', 'claude-code', 'codex'] as const;
 export type RuntimeName = (typeof runtimes)[number];
 
 /** Runtimes that can be stored in the middle of their work and go on from there; the others begin again. */
-export const pausableRuntimes: readonly RuntimeName[] = ['native'];
+export const pausableRuntimes: readonly RuntimeName[] = ['native', 'claude-code', 'codex'];
 
 /** Runtimes whose turn a person can interrupt without ending the session. */
-export const interruptibleRuntimes: readonly RuntimeName[] = ['native'];
+export const interruptibleRuntimes: readonly RuntimeName[] = ['native', 'claude-code', 'codex'];
 
 /** Whose tools a program in the sandbox uses. */
 export const cliToolModes = ['own', 'hosted'] as const;

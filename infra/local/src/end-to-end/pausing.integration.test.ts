@@ -2,17 +2,15 @@ import assert from 'node:assert/strict';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { verifySessionChain } from '@lemniscate/cli/audit-check.ts';
-import { followSession } from '@lemniscate/cli/follow/event-stream.ts';
-import { openSession } from '@lemniscate/cli/open-session.ts';
 import type { OpenRequest } from '@lemniscate/cli/open-session.ts';
 import { approvalViewSchema, sessionViewSchema } from '@lemniscate/shared/api/session.ts';
-import type { SessionView } from '@lemniscate/shared/api/session.ts';
-import type { PositionedEvent, SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { z } from 'zod';
 import { makeRepository, positionsAreDense, processesOf, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
+import { killServerOf, watchSession } from './watched-session.ts';
+import type { WatchedSession } from './watched-session.ts';
 
 let site: TestFleet;
 let folder: string;
@@ -65,54 +63,8 @@ function post<Answer>(path: string, schema: z.ZodType<Answer>, body: object = {}
 }
 
 /** A session with everything that has been seen of it so far. */
-async function watched(request: Partial<OpenRequest>) {
-  const signal = AbortSignal.timeout(4 * 60_000);
-  const { session } = await openSession(
-    site.client,
-    {
-      repositoryFolder: folder,
-      instruction: 'run `true`',
-      project: 'lab',
-      execution: 'server',
-      interactive: true,
-      ...request,
-    },
-    signal,
-  );
-  const events: PositionedEvent[] = [];
-  let arrived = Promise.withResolvers<void>();
-  const following = (async () => {
-    for await (const event of followSession(site.client, {
-      sessionId: session.id,
-      after: 0,
-      signal,
-      patienceMs: 60_000,
-    })) {
-      events.push(event);
-      arrived.resolve();
-      arrived = Promise.withResolvers();
-    }
-  })();
-  const view = () => site.client.json(`/v1/sessions/${session.id}`, sessionViewSchema);
-  return {
-    id: session.id,
-    events,
-    view,
-    seen: async (what: string, look: (event: SessionEvent) => boolean, times = 1) => {
-      const deadline = performance.now() + 60_000;
-      while (events.filter(({ event }) => look(event)).length < times) {
-        if (performance.now() > deadline)
-          throw new Error(`not seen: ${what}; ${JSON.stringify(events.slice(-6).map(({ event }) => event))}`);
-        await Promise.race([arrived.promise, delay(1_000)]);
-      }
-    },
-    ended: async (): Promise<SessionView> => {
-      await following;
-      return view();
-    },
-  };
-}
-type Watched = Awaited<ReturnType<typeof watched>>;
+const watched = (request: Partial<OpenRequest>) =>
+  watchSession(site, { repositoryFolder: folder, ...request });
 
 const isState = (state: string) => (event: SessionEvent) => event.type === 'state' && event.state === state;
 const isAwaited = (event: SessionEvent) => event.type === 'message' && event.state === 'awaited';
@@ -125,14 +77,14 @@ async function holdsNothing(id: string): Promise<void> {
   assert.doesNotMatch(JSON.stringify(servers), new RegExp(id));
 }
 
-function outputOf({ events }: Watched, from = 0): string {
+function outputOf({ events }: WatchedSession, from = 0): string {
   return events
     .slice(from)
     .map(({ event }) => (event.type === 'output' ? event.text : ''))
     .join('');
 }
 
-async function say(session: Watched, text: string): Promise<void> {
+async function say(session: WatchedSession, text: string): Promise<void> {
   const before = session.events.filter(({ event }) => isAwaited(event)).length;
   await post(`/v1/sessions/${session.id}/messages`, z.unknown(), { text });
   await session.seen(`an answer to ${text}`, isAwaited, before + 1);
@@ -226,13 +178,6 @@ test('a session that waits for a slot or is over is paused as a person expects',
   assert.match(String(refused), /has ended/);
 });
 
-async function killServerOf({ view }: Watched): Promise<void> {
-  const { server } = await view();
-  const pid = site.fleet.services.find(({ name }) => name === server)?.pid();
-  assert.ok(pid !== undefined, `${server} runs`);
-  process.kill(pid, 'SIGKILL');
-}
-
 const isRunning = (title: string) => (event: SessionEvent) =>
   event.type === 'tool_call' && event.state === 'generated' && event.title === title;
 const isCheckpoint = (event: SessionEvent) => event.type === 'checkpoint' && event.cause === 'interval';
@@ -248,7 +193,7 @@ test('a lost server costs what was done since the last checkpoint; lost too ofte
   await post(`/v1/sessions/${session.id}/messages`, z.unknown(), { text: 'run `sleep 6`' });
   await session.seen('the command', isRunning('sleep 6'));
   const last = numbers().at(-1);
-  await killServerOf(session);
+  await killServerOf(site, session);
   await session.seen('the loss', (event) => event.type === 'state' && /was lost/.test(event.message ?? ''));
   const told = session.events.flatMap(({ event }) => (event.type === 'state' ? [event.message ?? ''] : []));
   assert.match(told.join('\n'), new RegExp(`It goes on from checkpoint ${last}\\.`));
@@ -262,7 +207,7 @@ test('a lost server costs what was done since the last checkpoint; lost too ofte
   assert.match(outputOf(session, from), /dangling/);
   await post(`/v1/sessions/${session.id}/messages`, z.unknown(), { text: 'run `sleep 7`' });
   await session.seen('the last command', isRunning('sleep 7'));
-  await killServerOf(session);
+  await killServerOf(site, session);
   const ended = await session.ended();
   assert.deepEqual([ended.state, ended.reason], ['failed', 'server_lost'], ended.message ?? '');
   assert.ok(

@@ -83,6 +83,7 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     warm: 1,
     warmMax: change.warm ?? 1,
     warmMaxAgeMs: 3_600_000,
+    programQuietMs: 600_000,
     profilesFile: undefined,
     driver: 'bubblewrap',
     allowLocalPaths: true,

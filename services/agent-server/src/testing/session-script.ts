@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import type { Bench } from './agent-server-bench.ts';
@@ -16,11 +18,17 @@ export function play(bench: Bench, turns: readonly ScriptedTurn[]): void {
 }
 
 /** Waits for the session's result. */
-export function resultOf(bench: Bench, sessionId: string, attempt = 1): Promise<SessionResult> {
+export function resultOf(
+  bench: Bench,
+  sessionId: string,
+  attempt = 1,
+  withinMs = 20_000,
+): Promise<SessionResult> {
   const { dispatcher } = bench;
   return dispatcher.until(
     () =>
       dispatcher.results.find((entry) => entry.sessionId === sessionId && entry.attempt === attempt)?.result,
+    withinMs,
   );
 }
 
@@ -82,4 +90,23 @@ export async function settled(bench: Bench): Promise<void> {
     const { held, warm } = bench.server.status();
     return held.length === 0 && warm === bench.config.warm;
   });
+}
+
+/** The order of the next attempt, from the session's last checkpoint. */
+export function resumed(bench: Bench, order: SessionOrder, attempt = order.attempt + 1): SessionOrder {
+  const { checkpoints, store } = bench.dispatcher;
+  const given = checkpoints.findLast(({ sessionId }) => sessionId === order.sessionId)?.given;
+  assert.ok(given);
+  const readable = ({ uploadId, sha256, bytes }: typeof given.archive) => ({
+    url: store.address(uploadId),
+    sha256,
+    bytes,
+  });
+  const resume = {
+    number: 1,
+    baseCommit: given.baseCommit,
+    archive: readable(given.archive),
+    transcript: readable(given.transcript),
+  };
+  return { ...order, attempt, resume };
 }

@@ -11,6 +11,12 @@ echo $n`;
  * is its own loss.
  */
 export async function anythingRuns(sandbox: Sandbox, signal: AbortSignal): Promise<boolean> {
+  return (await countPrograms(sandbox, signal)) !== 1;
+}
+
+/** How many programs of the agent run, the one that counts among them; more than can be where nothing can be counted. */
+export async function countPrograms(sandbox: Sandbox, signal: AbortSignal): Promise<number> {
   const run = await runProgram({ sandbox, signal }, script(count), 64);
-  return run.stdout.toString('utf8').trim() !== '1';
+  const counted = Number(run.stdout.toString('utf8').trim());
+  return Number.isInteger(counted) && counted > 0 ? counted : Infinity;
 }

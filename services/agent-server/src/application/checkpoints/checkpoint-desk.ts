@@ -18,6 +18,10 @@ export interface CheckpointDesk {
   pause(saved: JsonValue): Promise<'paused' | 'stay'>;
   /** Between two turns: stores the session when that is due. A failure is told and costs the checkpoint alone. */
   between(saved: () => JsonValue): Promise<void>;
+  /** Whether a checkpoint between two turns is due. */
+  due(): boolean;
+  /** One that was due could not be taken now; it is tried again after as long as between any two. */
+  passed(): void;
   /** What the runtime saved; null at the beginning of a session. */
   readonly resumed: JsonValue | null;
 }
@@ -62,6 +66,9 @@ export function createCheckpointDesk(deps: CheckpointDeskDeps): CheckpointDesk {
     }
   }
 
+  const due = (): boolean =>
+    order.checkpointEveryMs !== undefined && clock.monotonicMs() - lastAt >= order.checkpointEveryMs;
+
   return {
     resumed: deps.resumed,
     wish: deps.wish,
@@ -73,9 +80,12 @@ export function createCheckpointDesk(deps: CheckpointDeskDeps): CheckpointDesk {
       journal.emit({ type: 'phase', phase: 'working' });
       return 'stay';
     },
+    due,
+    passed: () => {
+      lastAt = clock.monotonicMs();
+    },
     between: async (saved) => {
-      const every = order.checkpointEveryMs;
-      if (every === undefined || clock.monotonicMs() - lastAt < every) return;
+      if (!due()) return;
       await take('interval', saved());
     },
   };

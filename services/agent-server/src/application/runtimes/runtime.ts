@@ -22,6 +22,8 @@ export interface RuntimeContext {
   readonly lease: Lease;
   readonly dispatcher: Pick<Dispatcher, 'askModel' | 'relayModel'>;
   readonly clock: Clock;
+  /** A program that drives the loop and says nothing for so long, while nothing is under way, hangs. */
+  readonly programQuietMs: number;
   readonly log: Log;
   /** Aborted by a stop, a stale attempt, a lost sandbox. The runtime then settles within seconds. */
   readonly signal: AbortSignal;

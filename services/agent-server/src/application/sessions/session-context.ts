@@ -33,6 +33,8 @@ export interface SessionDeps {
   readonly runtimes: Readonly<Record<string, Runtime>>;
   readonly serveEgress: ServeEgress;
   readonly clock: Clock;
+  /** See `RuntimeContext`. */
+  readonly programQuietMs: number;
   readonly bootTimeMs: () => number;
   readonly log: Log;
   /** Null while nothing is traced. */

@@ -45,6 +45,7 @@ export async function work(
       lease,
       dispatcher,
       clock,
+      programQuietMs: deps.programQuietMs,
       log,
       signal,
       closing: AbortSignal.any([interruption.everything, lost.signal]),

@@ -12,6 +12,7 @@ export interface ToolCall {
   readonly callId: string;
   readonly turn: number;
   readonly tool: string;
+  readonly reported?: true;
   state(): ToolCallState;
   /** @throws CodedError `transition_refused` */
   become(next: ToolCallState, facts?: Facts): void;

@@ -1,5 +1,6 @@
 import { createTextStream } from '../../text-stream.ts';
 import type { ReportedCalls } from '../cli/reported-calls.ts';
+import type { CliTalk } from '../cli/talk.ts';
 import type { RuntimeContext } from '../runtime.ts';
 import { isText, isToolResult, isToolUse, resultText } from './output.ts';
 import type { OutputOf } from './output.ts';
@@ -15,28 +16,31 @@ export interface ClaudeTurns {
 }
 
 /** @param calls its own tools; null where those are off and ours report themselves */
-export function createClaudeTurns(context: RuntimeContext, calls: ReportedCalls | null): ClaudeTurns {
+export function createClaudeTurns(
+  context: RuntimeContext,
+  talk: CliTalk,
+  calls: ReportedCalls | null,
+): ClaudeTurns {
   const { sink, signal } = context;
-  let turn = 0;
   /** Messages that came in pieces: when they come again as a whole, their text is known. */
   const streamed = new Set<string>();
   const text = createTextStream(sink, (piece) =>
-    sink.emit({ type: 'text', turn: Math.max(turn, 1), text: piece }),
+    sink.emit({ type: 'text', turn: Math.max(talk.turn, 1), text: piece }),
   );
   const begin = (id: string): void => {
     if (streamed.has(id)) return;
     text.flush();
     streamed.add(id);
-    turn += 1;
-    sink.emit({ type: 'turn', turn });
+    talk.turn += 1;
+    sink.emit({ type: 'turn', turn: talk.turn });
   };
   const beginCall = (id: string, name: string): void => {
     text.flush();
-    calls?.begin(id, Math.max(turn, 1), ourNameOf(name) ?? name);
+    calls?.begin(id, Math.max(talk.turn, 1), ourNameOf(name) ?? name);
   };
 
   return {
-    turn: () => Math.max(turn, 1),
+    turn: () => Math.max(talk.turn, 1),
     onStream: async ({ event, parent_tool_use_id }) => {
       if (parent_tool_use_id != null) return;
       if (event.type === 'message_start' && 'message' in event) begin((event.message as { id: string }).id);

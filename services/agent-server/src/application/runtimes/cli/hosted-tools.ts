@@ -10,8 +10,15 @@ import { runToolCall } from '../../tool-calls/run-tool-call.ts';
 import { createToolCall } from '../../tool-calls/tool-call.ts';
 import type { ToolCall } from '../../tool-calls/tool-call.ts';
 import { cut } from '../../text-stream.ts';
+import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
+import { isPause } from '../../checkpoints/pause-wish.ts';
+import { parseArguments } from '../../tool-calls/parse-arguments.ts';
+import { isToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import type { RuntimeContext, RuntimeEnd } from '../runtime.ts';
-import { createCallIds } from '../native/call-ids.ts';
+import { isInterrupt } from '../turn-interrupt.ts';
+import { aboutCall } from './about-call.ts';
+import type { CutShort } from './cut-short.ts';
+import type { CliTalk } from './talk.ts';
 
 /**
  * Our tools for a program in the sandbox, as an MCP server on its loopback. Each call takes a permit of its own and is
@@ -23,7 +30,13 @@ export interface HostedTools {
   handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
   /** Calls under way. */
   open(): number;
+  /** Those of them that run. */
+  calling(): number;
   cancelAll(message: string): void;
+  /** The program is put away: what waits for a decision goes on waiting, everything else is canceled. */
+  park(stopped: string, askedAgain: string): void;
+  /** From now on every request is refused. */
+  bar(message: string): void;
   /** Resolves when a decision or a broken bound ends the session; rejects when no decision could be had. */
   readonly ended: Promise<RuntimeEnd>;
 }
@@ -34,36 +47,57 @@ const keepAliveMs = 15_000;
 /** Calls that may wait at once; a hostile command could open more. */
 const maxOpen = 32;
 
-export function createHostedTools(context: RuntimeContext): HostedTools {
+/** What is under way. */
+interface OpenCall {
+  readonly toolCall: ToolCall;
+  /** Null where its arguments make no sense. */
+  readonly wanted: { readonly digest: string; readonly about: string } | null;
+}
+
+/** @param talk knows the calls that waited when the program was put away */
+export function createHostedTools(context: RuntimeContext, talk: CliTalk, cutShort: CutShort): HostedTools {
   const { sink, order } = context;
-  const callIds = createCallIds();
-  const calls = new Map<string, ToolCall>();
+  const calls = new Set<OpenCall>();
   const ended = Promise.withResolvers<RuntimeEnd>();
   ended.promise.catch(() => undefined);
-  let made = 0;
+  let barred: string | null = null;
+
+  const begin = (name: string, argumentsText: string, claimedId: string | null): OpenCall => {
+    const parsed = isToolName(name) ? parseArguments(name, argumentsText) : null;
+    const wanted =
+      parsed?.ok === true
+        ? { digest: argumentsDigest(parsed.input), about: aboutCall(name, parsed.input) }
+        : null;
+    const waited = wanted === null ? null : talk.waiting.take(name, wanted.digest);
+    if (waited !== null) return { toolCall: waited, wanted };
+    const callId = talk.callIds.claim(claimedId ?? 'hosted');
+    const identity = { callId, turn: Math.max(1, talk.turn), tool: cut(name, 128) };
+    return { toolCall: createToolCall((event) => void sink.emit(event), identity), wanted };
+  };
 
   const call = async (name: string, args: unknown, claimedId: string | null): Promise<CallToolResult> => {
+    if (barred !== null) return answer(true, barred);
     if (calls.size >= maxOpen) return answer(true, 'Too many calls at once; ask again when one has ended.');
-    made += 1;
-    const callId = callIds.claim(claimedId ?? `hosted_${made}`);
-    const identity = { callId, turn: made, tool: cut(name, 128) };
-    const toolCall = createToolCall((event) => void sink.emit(event), identity);
-    calls.set(callId, toolCall);
+    const argumentsText = JSON.stringify(args ?? {});
+    const open = begin(name, argumentsText, claimedId);
+    calls.add(open);
     const deps = {
       ...context,
       commandMaxSeconds: order.commandMaxSeconds,
       commandMaxOutputBytes: order.commandMaxOutputBytes,
     };
     try {
-      const outcome = await runToolCall(deps, toolCall, JSON.stringify(args ?? {}), context.signal);
+      const outcome = await runToolCall(deps, open.toolCall, argumentsText, cutShort.signal());
       if (outcome.kind === 'resume') return answer(outcome.isError, outcome.text);
       ended.resolve(outcome);
       return answer(true, outcome.message);
     } catch (error) {
+      if (isPause(error)) return answer(true, 'The session was paused before this was decided.');
+      if (isInterrupt(error)) return answer(true, 'The person interrupted.');
       ended.reject(error);
       throw error;
     } finally {
-      calls.delete(callId);
+      calls.delete(open);
     }
   };
 
@@ -88,8 +122,23 @@ export function createHostedTools(context: RuntimeContext): HostedTools {
       return true;
     },
     open: () => calls.size,
+    calling: () => [...calls].filter(({ toolCall }) => toolCall.state() === 'calling').length,
     cancelAll: (message) => {
-      for (const one of calls.values()) one.cancel(message);
+      for (const { toolCall } of calls) toolCall.cancel(message);
+    },
+    park: (stopped, askedAgain) => {
+      for (const { toolCall, wanted } of calls) {
+        if (wanted !== null && toolCall.state() === 'generated') {
+          talk.waiting.keep({ call: toolCall, argumentsDigest: wanted.digest, about: wanted.about });
+          continue;
+        }
+        if (wanted !== null && toolCall.state() === 'calling') talk.stopped.push(wanted.about);
+        toolCall.cancel(toolCall.state() === 'calling' ? stopped : askedAgain);
+      }
+      calls.clear();
+    },
+    bar: (message) => {
+      barred = message;
     },
     ended: ended.promise,
   };

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { jsonObjectSchema } from '@lemniscate/shared/json.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { parseTraceparent } from '@lemniscate/shared/telemetry/trace-context.ts';
 import { createBackoff, sleep } from '../../backoff.ts';
@@ -36,14 +37,27 @@ export interface RefusedExchange {
 export interface ModelPort {
   /** What the last exchange was refused with; null when it was answered. What a program says of it is only its word. */
   lastRefusal(): RefusedExchange | null;
-  /** Exchanges under way. */
+  /** Requests under way, of whatever kind. */
   open(): number;
+  /** Exchanges with the model under way. */
+  exchanges(): number;
+  /** Those of them that wait until a person has extended the budget. */
+  held(): number;
+  /** From now on no exchange may ask for a tool. */
+  barTools(): void;
   /** Clears what was refused, before a program is told to go on. */
   forgive(): void;
 }
 
 /** Answers what is not a model's, such as our tools; false: it is not its either. */
 export type OtherHandler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+
+/** What is done with requests beside relaying them. */
+export interface PortOptions {
+  readonly other?: OtherHandler | undefined;
+  /** Called before an exchange; false: it is never answered, for its program is about to be put away. */
+  readonly before?: () => Promise<boolean>;
+}
 
 type PortContext = Pick<RuntimeContext, 'sandbox' | 'order' | 'dispatcher' | 'lease' | 'log' | 'closing'>;
 
@@ -52,9 +66,15 @@ type PortContext = Pick<RuntimeContext, 'sandbox' | 'order' | 'dispatcher' | 'le
  * gateway's checks, is metered and paid by this session, and reaches nothing else.
  * @throws CodedError `sandbox_lost`
  */
-export async function openModelPort(context: PortContext, other?: OtherHandler): Promise<ModelPort> {
+export async function openModelPort(
+  context: PortContext,
+  { other, before }: PortOptions = {},
+): Promise<ModelPort> {
   let refused: RefusedExchange | null = null;
   let open = 0;
+  let exchanges = 0;
+  let held = 0;
+  let barred = false;
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     open += 1;
     answer(request, response)
@@ -83,9 +103,24 @@ export async function openModelPort(context: PortContext, other?: OtherHandler):
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, context.closing]);
-    const given = await relay(context, { path: endpoint, headers: headersOf(request), body }, signal);
-    refused = given.refused;
-    await passOn(given, response);
+    if ((await before?.()) === false) return;
+    const asked = barred ? withoutTools(body) : body;
+    exchanges += 1;
+    try {
+      const given = await relay(
+        context,
+        { path: endpoint, headers: headersOf(request), body: asked },
+        signal,
+        {
+          hold: () => (held += 1),
+          letGo: () => (held -= 1),
+        },
+      );
+      refused = given.refused;
+      await passOn(given, response);
+    } finally {
+      exchanges -= 1;
+    }
   };
   await context.sandbox.listen(
     port,
@@ -95,6 +130,11 @@ export async function openModelPort(context: PortContext, other?: OtherHandler):
   return {
     lastRefusal: () => refused,
     open: () => open,
+    exchanges: () => exchanges,
+    held: () => held,
+    barTools: () => {
+      barred = true;
+    },
     forgive: () => {
       refused = null;
     },
@@ -114,6 +154,7 @@ async function relay(
   { dispatcher, order, lease, log }: PortContext,
   request: Parameters<PortContext['dispatcher']['relayModel']>[1],
   signal: AbortSignal,
+  held: { hold(): void; letGo(): void },
 ): Promise<Given> {
   const backoff = createBackoff(300, 10_000);
   for (;;) {
@@ -124,6 +165,9 @@ async function relay(
       const text = await readBounded(answer);
       if (!(answer.status === 503 && text.includes('"awaiting_extension"')))
         return { answer, refused: { status: answer.status, text } };
+      held.hold();
+      await sleep(backoff.next(), signal).finally(held.letGo);
+      continue;
     } catch (error) {
       signal.throwIfAborted();
       if (!isCodedError(error, 'service_unreachable')) throw error;
@@ -162,6 +206,18 @@ function headersOf(request: IncomingMessage): Record<string, string> {
     }),
   );
   return { ...passed, ...own };
+}
+
+/** Tools stay listed, for the provider has read them already; both APIs know this word. */
+function withoutTools(body: Buffer): Buffer {
+  const parsed = jsonObjectSchema.safeParse(JSON.parse(body.toString('utf8')));
+  if (!parsed.success) return body;
+  const { tools } = parsed.data;
+  if (!Array.isArray(tools) || tools.length === 0) return body;
+  const ofAnthropic = 'messages' in parsed.data;
+  return Buffer.from(
+    JSON.stringify({ ...parsed.data, tool_choice: ofAnthropic ? { type: 'none' } : 'none' }),
+  );
 }
 
 /** Null when it is too long. */

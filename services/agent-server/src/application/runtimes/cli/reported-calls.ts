@@ -5,9 +5,15 @@ import { brokenBound, takePermit } from '../../tool-calls/run-tool-call.ts';
 import type { ToolCallOutcome } from '../../tool-calls/run-tool-call.ts';
 import { createToolCall } from '../../tool-calls/tool-call.ts';
 import type { ToolCall } from '../../tool-calls/tool-call.ts';
-import { cut } from '../../text-stream.ts';
-import { createCallIds } from '../native/call-ids.ts';
+import { cut as shorten } from '../../text-stream.ts';
+import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
+import { isPause } from '../../checkpoints/pause-wish.ts';
+import { intermediateToolCallStates } from '@lemniscate/shared/tool-call/state.ts';
 import type { RuntimeContext, RuntimeEnd } from '../runtime.ts';
+import { isInterrupt } from '../turn-interrupt.ts';
+import { aboutCall } from './about-call.ts';
+import type { CutShort } from './cut-short.ts';
+import type { CliTalk } from './talk.ts';
 
 /** What a program's own tool does, in the words of our catalogue. */
 export interface MappedCall {
@@ -40,36 +46,66 @@ export interface ReportedCalls {
   callIdOf(id: string): string;
   /** Calls that are being decided or run. */
   open(): number;
+  /** Calls that run. */
+  calling(): number;
   cancelAll(message: string): void;
+  /** The program is put away: what waits for a decision goes on waiting, everything else is canceled. */
+  park(stopped: string, askedAgain: string): void;
+  /** From now on every request is refused. */
+  bar(message: string): void;
   /** Resolves when a decision or a broken bound ends the session; rejects when no decision could be had. */
   readonly ended: Promise<RuntimeEnd>;
 }
 
-export function createReportedCalls(context: RuntimeContext): ReportedCalls {
+/** @param talk knows the calls that waited when the program was put away */
+export function createReportedCalls(context: RuntimeContext, talk: CliTalk, cut: CutShort): ReportedCalls {
   const { sink, clock, signal } = context;
-  const callIds = createCallIds();
   /** By the program's own id. */
   const calls = new Map<string, ToolCall>();
   const verdicts = new Map<string, Promise<CallVerdict>>();
   const began = new Map<string, number>();
+  /** What those that are being decided or run want. */
+  const wanted = new Map<string, { readonly digest: string; readonly about: string }>();
+  /** Requests of which nothing is told yet, since each may be one that waited. */
+  const heldBack = new Map<string, { readonly turn: number; readonly tool: string }>();
   const ended = Promise.withResolvers<RuntimeEnd>();
   ended.promise.catch(() => undefined);
+  let barred: string | null = null;
 
   const callOf = (id: string, turn: number, tool: string): ToolCall => {
     const known = calls.get(id);
     if (known !== undefined) return known;
-    const identity = { callId: callIds.claim(id), turn, tool: cut(tool, 128), reported: true } as const;
+    heldBack.delete(id);
+    const callId = talk.callIds.claim(id);
+    const identity = { callId, turn, tool: shorten(tool, 128), reported: true } as const;
     const call = createToolCall((event) => void sink.emit(event), identity);
     calls.set(id, call);
     return call;
   };
 
-  const decideOnce = async (call: ToolCall, mapped: MappedCall | null): Promise<CallVerdict> => {
-    if (mapped === null) return refused(call, `The tool ${call.tool} is not available in this session.`);
+  const decideOnce = async (
+    id: string,
+    turn: number,
+    tool: string,
+    mapped: MappedCall | null,
+  ): Promise<CallVerdict> => {
+    if (barred !== null) return refused(callOf(id, turn, tool), barred);
+    if (mapped === null)
+      return refused(callOf(id, turn, tool), `The tool ${tool} is not available in this session.`);
     const parsed = parseArguments(mapped.tool, JSON.stringify(mapped.input));
-    if (!parsed.ok) return refused(call, parsed.message);
+    if (!parsed.ok) return refused(callOf(id, turn, mapped.tool), parsed.message);
+    const digest = argumentsDigest(parsed.input);
+    const waited = calls.has(id) ? null : talk.waiting.take(mapped.tool, digest);
+    if (waited !== null) calls.set(id, waited);
+    const call = callOf(id, turn, mapped.tool);
+    wanted.set(id, { digest, about: aboutCall(mapped.tool, parsed.input) });
     const request = { name: mapped.tool, input: parsed.input, reported: true };
-    const outcome = await takePermit(context, call, request, signal);
+    const outcome = await takePermit(context, call, request, cut.signal()).catch((error: unknown) => {
+      // It goes on waiting, wherever the session then is.
+      if (isPause(error)) throw error;
+      call.cancel(signal.aborted ? 'The session was interrupted.' : whyCanceled(error));
+      throw error;
+    });
     if (outcome === null) {
       began.set(call.callId, clock.monotonicMs());
       return { allow: true };
@@ -79,21 +115,23 @@ export function createReportedCalls(context: RuntimeContext): ReportedCalls {
   };
 
   return {
-    begin: callOf,
+    begin: (id, turn, tool) => {
+      if (!calls.has(id) && talk.waiting.mayBe(tool)) heldBack.set(id, { turn, tool });
+      else callOf(id, turn, tool);
+    },
     decide: (id, turn, tool, mapped) => {
       const known = verdicts.get(id);
       if (known !== undefined) return known;
-      const call = callOf(id, turn, mapped?.tool ?? tool);
-      const verdict = decideOnce(call, mapped).catch((error: unknown) => {
-        call.cancel(signal.aborted ? 'The session was interrupted.' : 'The session could not go on.');
-        ended.reject(error);
+      const verdict = decideOnce(id, turn, tool, mapped).catch((error: unknown) => {
+        if (!isPause(error) && !isInterrupt(error)) ended.reject(error);
         throw error;
       });
       verdicts.set(id, verdict);
       return verdict;
     },
     finish: async (id, result) => {
-      const call = calls.get(id);
+      const held = heldBack.get(id);
+      const call = held === undefined ? calls.get(id) : callOf(id, held.turn, held.tool);
       if (call === undefined) return false;
       if (call.state() === 'calling') {
         const durationMs = clock.monotonicMs() - (began.get(call.callId) ?? clock.monotonicMs());
@@ -107,7 +145,7 @@ export function createReportedCalls(context: RuntimeContext): ReportedCalls {
         return true;
       }
       // A refusal comes back as a result too. What ended before, or asked and waits, is known.
-      if (verdicts.has(id)) return true;
+      if (verdicts.has(id) || !intermediateToolCallStates.includes(call.state())) return true;
       // The program refused its own model's request before it asked us, so nothing ran.
       if (result.isError) {
         call.become('errored', { message: result.text });
@@ -119,8 +157,24 @@ export function createReportedCalls(context: RuntimeContext): ReportedCalls {
     },
     callIdOf: (id) => calls.get(id)?.callId ?? id,
     open: () => [...calls.values()].filter((call) => inBetween.includes(call.state())).length,
+    calling: () => [...calls.values()].filter((call) => call.state() === 'calling').length,
     cancelAll: (message) => {
       for (const call of calls.values()) call.cancel(message);
+    },
+    park: (stopped, askedAgain) => {
+      for (const [id, call] of calls) {
+        const what = wanted.get(id);
+        if (what !== undefined && call.state() === 'generated') {
+          talk.waiting.keep({ call, argumentsDigest: what.digest, about: what.about });
+          continue;
+        }
+        if (what !== undefined && call.state() === 'calling') talk.stopped.push(what.about);
+        call.cancel(call.state() === 'calling' ? stopped : askedAgain);
+      }
+      for (const known of [calls, verdicts, wanted, heldBack]) known.clear();
+    },
+    bar: (message) => {
+      barred = message;
     },
     ended: ended.promise,
   };
@@ -131,6 +185,9 @@ export function createReportedCalls(context: RuntimeContext): ReportedCalls {
 }
 
 const inBetween: readonly string[] = ['generated', 'calling'];
+
+const whyCanceled = (error: unknown): string =>
+  isInterrupt(error) ? 'A person interrupted the turn.' : 'The session could not go on.';
 
 function refused(call: ToolCall, message: string): CallVerdict {
   call.become('errored', { message });

@@ -1,5 +1,6 @@
 import { createTextStream } from '../../text-stream.ts';
 import type { MappedCall, ReportedCalls } from '../cli/reported-calls.ts';
+import type { CliTalk } from '../cli/talk.ts';
 import type { RuntimeContext } from '../runtime.ts';
 import { callIdsOf, mapChanges } from './own-calls.ts';
 import type { Item } from './protocol.ts';
@@ -20,23 +21,26 @@ export interface CodexItems {
 }
 
 /** @param calls its own tools; null where those are off and ours report themselves */
-export function createCodexItems(context: RuntimeContext, calls: ReportedCalls | null): CodexItems {
+export function createCodexItems(
+  context: RuntimeContext,
+  talk: CliTalk,
+  calls: ReportedCalls | null,
+): CodexItems {
   const { sink, signal } = context;
   const patches = new Map<string, { readonly id: string; readonly mapped: MappedCall }[]>();
   const spoken = new Set<string>();
-  let turn = 0;
   let turnEnded = true;
   let words = '';
   const text = createTextStream(sink, (piece) =>
-    sink.emit({ type: 'text', turn: Math.max(turn, 1), text: piece }),
+    sink.emit({ type: 'text', turn: Math.max(talk.turn, 1), text: piece }),
   );
   const output = new Map<string, ReturnType<typeof createTextStream>>();
   const beginTurn = (): void => {
     if (!turnEnded) return;
     turnEnded = false;
     text.flush();
-    turn += 1;
-    sink.emit({ type: 'turn', turn });
+    talk.turn += 1;
+    sink.emit({ type: 'turn', turn: talk.turn });
   };
   const outputOf = (itemId: string) => {
     const known = output.get(itemId);
@@ -60,19 +64,19 @@ export function createCodexItems(context: RuntimeContext, calls: ReportedCalls |
     nextTurn: () => {
       turnEnded = true;
     },
-    turn: () => Math.max(turn, 1),
+    turn: () => Math.max(talk.turn, 1),
     onStarted: (item) => {
       if (item.type === 'userMessage') return;
       beginTurn();
       text.flush();
       if (calls === null) return;
-      if (item.type === 'commandExecution') calls.begin(item.id, turn, 'run_command');
+      if (item.type === 'commandExecution') calls.begin(item.id, talk.turn, 'run_command');
       if (item.type !== 'fileChange') return;
       const mapped = mapChanges(item.changes ?? []);
       const ids = callIdsOf(item.id, mapped.length);
       const parts = mapped.map((part, index) => ({ id: ids[index] ?? item.id, mapped: part }));
       patches.set(item.id, parts);
-      for (const part of parts) calls.begin(part.id, turn, part.mapped.tool);
+      for (const part of parts) calls.begin(part.id, talk.turn, part.mapped.tool);
     },
     onText: async (itemId, delta) => {
       spoken.add(itemId);

@@ -66,7 +66,10 @@ export const messageSchema = z.union([
   z.object({ method: z.string(), id: z.union([z.int(), z.string()]), params: z.unknown() }),
   z.object({
     id: z.string(),
-    result: z.looseObject({ thread: z.looseObject({ id: z.string() }).optional() }),
+    result: z.looseObject({
+      thread: z.looseObject({ id: z.string() }).optional(),
+      turn: z.looseObject({ id: z.string() }).optional(),
+    }),
   }),
   z.object({ id: z.string(), error: failure }),
 ]);
