@@ -12,6 +12,8 @@ import type { RuntimeEnd } from '../runtime.ts';
 import { claudeCommand, hostedServer, transcriptFile } from './command-line.ts';
 import { outputSchema } from './output.ts';
 import type { OutputOf } from './output.ts';
+import { createOwnCount } from './own-count.ts';
+import type { OwnCount } from './own-count.ts';
 import { mapOwnTool } from './own-tools.ts';
 import { createClaudeTurns } from './turns.ts';
 import type { ClaudeTurns } from './turns.ts';
@@ -25,7 +27,7 @@ const claudeCode: VendorProgram = {
     const resumed = await fileExists(context, transcriptFile(context.order.sessionId));
     const cli = startCli(context, claudeCommand(context.order, resumed, desk.memory));
     const turns = createClaudeTurns(context, talk, hosted === null ? calls : null);
-    const process: Process = { ...desk, cli, turns };
+    const process: Process = { ...desk, cli, turns, count: createOwnCount(desk.usage) };
     control(cli, { subtype: 'initialize' });
     return { cli, resumed, ...speaking(process) };
   },
@@ -37,6 +39,7 @@ export const claudeCodeRuntime = cliRuntime(claudeCode);
 interface Process extends ProgramDesk {
   readonly cli: CliProcess;
   readonly turns: ClaudeTurns;
+  readonly count: OwnCount;
 }
 
 function speaking(process: Process): Omit<RunningProgram, 'cli' | 'resumed'> {
@@ -65,6 +68,7 @@ async function take(process: Process, line: JsonObject): Promise<RuntimeEnd | nu
   const { turns } = process;
   switch (output.type) {
     case 'stream_event':
+      process.count.onStream(output);
       await turns.onStream(output);
       return null;
     case 'assistant':
@@ -80,7 +84,7 @@ async function take(process: Process, line: JsonObject): Promise<RuntimeEnd | nu
       checkTools(process, output.subtype === 'init' ? output.tools : undefined);
       return null;
     case 'result':
-      reportUsage(process, output);
+      process.count.onResult(output);
       return endOf(process, output);
   }
 }
@@ -117,20 +121,6 @@ async function judge(process: Process, name: string, id: string, input: JsonObje
   // Ours take their permit when they are called.
   if (name.startsWith(`mcp__${hostedServer}__`)) return { allow: true };
   return { allow: false, message: `The tool ${name} is off in this session.` };
-}
-
-/** Its own count, beside which the gateway's is shown. */
-function reportUsage({ usage }: Process, { modelUsage, total_cost_usd: cost }: OutputOf<'result'>): void {
-  const models = Object.values(modelUsage ?? {});
-  const sum = (count: (model: (typeof models)[number]) => number): number =>
-    models.reduce((total, model) => total + count(model), 0);
-  usage.report({
-    inputTokens: sum((model) => model.inputTokens),
-    outputTokens: sum((model) => model.outputTokens),
-    cacheReadTokens: sum((model) => model.cacheReadInputTokens),
-    cacheWriteTokens: sum((model) => model.cacheCreationInputTokens),
-    costUsd: cost ?? null,
-  });
 }
 
 /** What its result means. */

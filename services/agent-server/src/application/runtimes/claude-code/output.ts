@@ -17,8 +17,22 @@ const toolResult = z.object({
 const block = z.union([toolUse, textBlock, toolResult, z.looseObject({ type: z.string() })]);
 const own = { parent_tool_use_id: z.string().nullish() };
 
+const count = z.int().min(0).max(1_000_000_000_000).catch(0);
+/** Tokens of one answer as it streams: the last word of each counts. */
+const streamedUsage = z.looseObject({
+  input_tokens: count.optional(),
+  output_tokens: count.optional(),
+  cache_read_input_tokens: count.optional(),
+  cache_creation_input_tokens: count.optional(),
+});
+export type StreamedUsage = z.infer<typeof streamedUsage>;
+
 const streamEvent = z.union([
-  z.object({ type: z.literal('message_start'), message: z.looseObject({ id: z.string() }) }),
+  z.object({
+    type: z.literal('message_start'),
+    message: z.looseObject({ id: z.string(), usage: streamedUsage.optional() }),
+  }),
+  z.object({ type: z.literal('message_delta'), usage: streamedUsage.optional() }),
   z.object({
     type: z.literal('content_block_start'),
     content_block: z.looseObject({
@@ -33,8 +47,6 @@ const streamEvent = z.union([
   }),
   z.looseObject({ type: z.string() }),
 ]);
-
-const count = z.int().min(0).max(1_000_000_000_000).catch(0);
 
 /** Tokens as the program counts them, since its start and for each model. */
 const modelUsage = z.record(

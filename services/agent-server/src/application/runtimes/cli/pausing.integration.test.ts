@@ -29,6 +29,12 @@ const go: PermitAnswer = { verdict: 'go', decidedBy: 'human', reasons: [] };
 const told = (bench: Bench): string => JSON.stringify(bench.dispatcher.modelRequests.at(-1));
 const asked = (bench: Bench): string[] => [...new Set(bench.dispatcher.permits.map(({ callId }) => callId))];
 
+/** What the program has counted in an attempt: input and output. */
+function counted(bench: Bench, { sessionId }: SessionOrder, attempt: number): number[] {
+  const last = eventsOf(bench, sessionId, attempt).findLast((event) => event.type === 'reported_usage');
+  return last?.type === 'reported_usage' ? [last.inputTokens, last.outputTokens] : [];
+}
+
 for (const runtime of ['claude-code', 'codex'] as const)
   for (const cliTools of ['own', 'hosted'] as const)
     suite(`${runtime}, ${cliTools}`, () => {
@@ -194,6 +200,8 @@ for (const runtime of ['claude-code', 'codex'] as const)
     assert.match(patchOf(result), /\+a[^]*\+b/);
     assert.match(told(bench), /Mend sum\.sh[^]*First\.[^]*And now b\./);
     assert.equal(bench.dispatcher.modelRequests.filter(({ tools }) => (tools ?? []).length > 0).length, 4);
+    // Two answers in each attempt, of ten tokens asked and twenty answered.
+    for (const attempt of [1, 2]) assert.deepEqual(counted(bench, order, attempt), [20, 40]);
   });
 
 for (const runtime of ['claude-code', 'codex'] as const)
