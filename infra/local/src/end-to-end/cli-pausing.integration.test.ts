@@ -122,54 +122,57 @@ for (const runtime of ['claude-code', 'codex'] as const)
       assert.equal(questions.length, 1);
     });
 
-    test(`${runtime}, ${project}: an interrupt ends the turn and not the session`, async () => {
-      upstream.play([run('toolu_hang', 'sleep 600'), write('b'), says('Second.')]);
-      const session = await watched(open);
-      await session.seen('the command', isCalling('toolu_hang'));
-      await post(`/v1/sessions/${session.id}/interrupt`);
-      await session.seen('the wait', (event) => event.type === 'message' && event.state === 'awaited');
-      assert.equal(lastState(session, 'toolu_hang'), 'canceled');
-      assert.equal((await callsOf(session.id))[0]?.decidedBy, 'automation', 'nobody has rejected it');
-      await post(`/v1/sessions/${session.id}/messages`, { text: 'Make b.' });
-      await session.seen(
-        'the second wait',
-        (event) => event.type === 'message' && event.state === 'awaited',
-        2,
-      );
-      await post(`/v1/sessions/${session.id}/finish`);
-      await finished(session, ['b']);
-    });
-
-    test(`${runtime}, ${project}: a lost server costs what was done since the last checkpoint`, async () => {
-      upstream.play([
-        run('toolu_wait', 'sleep 1.2'),
-        write('a'),
-        run('toolu_hang', 'sleep 600'),
-        run('toolu_again', 'sleep 600'),
-        write('b'),
-        says('Done.'),
-      ]);
-      const session = await watched(open);
-      await session.seen(
-        'a checkpoint',
-        (event) => event.type === 'checkpoint' && event.cause === 'interval',
-      );
-      await session.seen('the command', isCalling('toolu_hang'));
-      await killServerOf(site, session);
-      await session.seen(
-        'the loss',
-        (event) => event.type === 'state' && /was lost/.test(event.message ?? ''),
-      );
-      await session.seen('the command again', isCalling('toolu_again'));
-      await post(`/v1/sessions/${session.id}/pause`);
-      await session.seen('paused', isState('paused'));
-      const view = await site.client.json(`/v1/sessions/${session.id}/resume`, sessionViewSchema, {
-        method: 'POST',
-        body: {},
+    // What is left is not the tools' matter: once for each program is enough for the whole way.
+    if (project === 'own')
+      test(`${runtime}: an interrupt ends the turn and not the session`, async () => {
+        upstream.play([run('toolu_hang', 'sleep 600'), write('b'), says('Second.')]);
+        const session = await watched(open);
+        await session.seen('the command', isCalling('toolu_hang'));
+        await post(`/v1/sessions/${session.id}/interrupt`);
+        await session.seen('the wait', (event) => event.type === 'message' && event.state === 'awaited');
+        assert.equal(lastState(session, 'toolu_hang'), 'canceled');
+        assert.equal((await callsOf(session.id))[0]?.decidedBy, 'automation', 'nobody has rejected it');
+        await post(`/v1/sessions/${session.id}/messages`, { text: 'Make b.' });
+        await session.seen(
+          'the second wait',
+          (event) => event.type === 'message' && event.state === 'awaited',
+          2,
+        );
+        await post(`/v1/sessions/${session.id}/finish`);
+        await finished(session, ['b']);
       });
-      assert.equal(view.state, 'pending');
-      const ended = await finished(session, ['a', 'b']);
-      assert.equal(ended.attempt, 3);
-      assert.ok((ended.reportedUsage?.outputTokens ?? 0) > 0);
-    });
+
+    if (project === 'hosted')
+      test(`${runtime}: a lost server costs what was done since the last checkpoint`, async () => {
+        upstream.play([
+          run('toolu_wait', 'sleep 1.2'),
+          write('a'),
+          run('toolu_hang', 'sleep 600'),
+          run('toolu_again', 'sleep 600'),
+          write('b'),
+          says('Done.'),
+        ]);
+        const session = await watched(open);
+        await session.seen(
+          'a checkpoint',
+          (event) => event.type === 'checkpoint' && event.cause === 'interval',
+        );
+        await session.seen('the command', isCalling('toolu_hang'));
+        await killServerOf(site, session);
+        await session.seen(
+          'the loss',
+          (event) => event.type === 'state' && /was lost/.test(event.message ?? ''),
+        );
+        await session.seen('the command again', isCalling('toolu_again'));
+        await post(`/v1/sessions/${session.id}/pause`);
+        await session.seen('paused', isState('paused'));
+        const view = await site.client.json(`/v1/sessions/${session.id}/resume`, sessionViewSchema, {
+          method: 'POST',
+          body: {},
+        });
+        assert.equal(view.state, 'pending');
+        const ended = await finished(session, ['a', 'b']);
+        assert.equal(ended.attempt, 3);
+        assert.ok((ended.reportedUsage?.outputTokens ?? 0) > 0);
+      });
   }
