@@ -34,7 +34,7 @@ export async function startProgram(work: CliWork): Promise<HeardProgram> {
 }
 
 /** Everything that a program may be waiting for. */
-export const underWay = ({ port, calls, hosted }: Pick<ProgramDesk, 'port' | 'calls' | 'hosted'>): number =>
+const underWay = ({ port, calls, hosted }: Pick<ProgramDesk, 'port' | 'calls' | 'hosted'>): number =>
   port.open() + calls.open() + (hosted?.open() ?? 0);
 
 /** Whether it stands: it waits for somebody, and nothing of it runs. */
