@@ -205,6 +205,32 @@ for (const runtime of ['claude-code', 'codex'] as const)
   });
 
 for (const runtime of ['claude-code', 'codex'] as const)
+  test(`${runtime}: one whose exchange is held until the budget is extended is put away, and asks again where it goes on`, async (t) => {
+    const bench = await startBench(t);
+    const order = bench.order({ runtime });
+    const error = { type: 'api_error', message: 'A person is asked.', code: 'awaiting_extension' };
+    const held: ScriptedTurn = { blocks: [], refuse: { status: 503, body: { error } } };
+    let extended = false;
+    let turn = 0;
+    bench.dispatcher.onModel = () => {
+      if (turn === 1 && !extended) return held;
+      turn += 1;
+      return turn === 1 ? { blocks: [write('a')] } : says('Done.');
+    };
+    await bench.put(order);
+    await bench.dispatcher.until(() => turn === 1 && bench.dispatcher.modelRequests.length > 2, 60_000);
+    bench.dispatcher.pauses.set(order.sessionId, 'awaiting_extension');
+    await bench.dispatcher.until(() => bench.dispatcher.checkpoints.length === 1);
+    bench.dispatcher.pauses.clear();
+    await settled(bench);
+    extended = true;
+    await bench.put(resumed(bench, order));
+    const result = await resultOf(bench, order.sessionId, 2, 60_000);
+    assert.deepEqual([result.reason, result.message], ['finished', 'Done.']);
+    assert.match(patchOf(result), /\+a/);
+  });
+
+for (const runtime of ['claude-code', 'codex'] as const)
   for (const cliTools of ['own', 'hosted'] as const)
     test(`${runtime}, ${cliTools}: a session whose budget is used up says how far it came, without tools`, async (t) => {
       const bench = await startBench(t);
