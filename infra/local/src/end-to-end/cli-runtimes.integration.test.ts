@@ -19,6 +19,13 @@ before(async () => {
     OPENAI_API_KEY: keys.openai,
     OPENAI_BASE_URL: upstream.url,
   });
+  await site.client.json('/v1/projects', z.unknown(), {
+    method: 'POST',
+    body: {
+      id: 'hosted',
+      policy: 'cli: {tools: hosted}\ntools: {write_file: allow, run_command: allow}\nfreeCommands: [cat]\n',
+    },
+  });
 });
 after(async () => {
   await site.stop();
@@ -87,4 +94,40 @@ for (const { runtime, model, header, value } of programs)
     assert.deepEqual(session.reportedUsage?.difference, same);
     assert.equal(session.usage.cacheReadTokens, 50);
     assert.ok(Number(session.totalCostUsd) > 0);
+  });
+
+for (const { runtime } of programs)
+  test(`${runtime}, hosted: the program has our tools alone, and each call its own permit over the whole way`, async () => {
+    const before = upstream.requests.length;
+    upstream.play(turns);
+    const { session, patch, audit } = await runSession(site, {
+      runtime,
+      project: 'hosted',
+      instruction: 'Write a greeting.',
+      repositoryFolder: makeRepository(site.scratch, `${runtime}-hosted`, { 'README.md': 'A project.\n' }),
+    });
+    assert.deepEqual(
+      [session.state, session.message],
+      ['completed', 'The file is there.'],
+      session.message ?? '',
+    );
+    assert.match(patch, /\+hello/);
+    assert.equal(audit.fault, null);
+    const { toolCalls } = await site.client.json(
+      `/v1/sessions/${session.id}/tool-calls`,
+      z.object({ toolCalls: z.array(toolCallViewSchema) }),
+    );
+    assert.deepEqual(
+      toolCalls.map(({ tool, state, decidedBy, reported }) => [tool, state, decidedBy, reported]),
+      [
+        ['write_file', 'done', 'automation', false],
+        ['run_command', 'done', 'automation', false],
+      ],
+    );
+    const offered = JSON.stringify(
+      upstream.requests.slice(before).map(({ body }) => (body as { tools?: unknown }).tools ?? []),
+    );
+    assert.match(offered, /write_file/);
+    for (const own of ['"Bash"', '"Write"', '"exec_command"', '"shell"', '"apply_patch"'])
+      assert.ok(!offered.includes(own), `${own} is off`);
   });
