@@ -75,7 +75,8 @@ ${table(
 
 ## What saturates first
 
-Processor time a thing costs, in milliseconds of one core, from the benchmarks (\`load-tests/src/sim/unit-costs.ts\`); an
+Processor time a thing costs, in milliseconds of one core. Orders, the rest of a session and chunks are measured; tool
+calls, exchanges and heartbeats are reckoned by their statements (\`load-tests/src/sim/unit-costs.ts\`). An
 ordinary session here has ${sessionProfile.toolCalls} tool calls and ${sessionProfile.exchanges} model exchanges of ${sessionProfile.chunksPerExchange} chunks.
 
 ${table(
@@ -101,7 +102,8 @@ ${table(
   parts.map((part) => [part, `${number(carried(part, plan))} sessions a day`, remedies[part]]),
 )}
 
-Sessions a day are at a peak of ${(perSecond / (plan.sessions / plan.seconds)).toFixed(1)} times the mean, with servers in proportion. The gateway's part is the
+The plot and the last table take a peak of ${usualPeak} times the mean, with servers in proportion; this day's, with its herd, is
+${(perSecond / (plan.sessions / plan.seconds)).toFixed(1)} times its mean. The gateway's part is the
 dispatchers' largest: run it as processes of its own (see the roles in the [architecture](../ARCHITECTURE.md)) before adding
 others. Heartbeats are the largest cost that grows with servers and not with sessions: at 10,000 servers, larger servers
 cost less than more of them.
@@ -147,10 +149,13 @@ function coreRow(part: Part, load: Load): string[] {
   ];
 }
 
+/** Of the quiet curve of a day over its mean, with some room. */
+const usualPeak = 1.8;
+
 /** Peak over mean, and servers for each session of a day, as in the plan. */
 function loadOf(plan: DayPlan, sessionsPerDay: number): Load {
   return {
-    sessionsPerSecond: (sessionsPerDay / plan.seconds) * 1.8,
+    sessionsPerSecond: (sessionsPerDay / plan.seconds) * usualPeak,
     servers: (plan.servers / plan.sessions) * sessionsPerDay,
     heartbeatSeconds: 2,
   };

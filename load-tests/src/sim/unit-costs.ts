@@ -1,7 +1,8 @@
 /**
- * What the parts of the fleet spend on one thing, in milliseconds of one core, as measured by `npm run bench` on two
- * cores of an AMD EPYC (2026-11-29). They are the model's only numbers that are not the code's own; another machine has
- * others, and the ratios stay.
+ * What the parts of the fleet spend on one thing, in milliseconds of one core of an AMD EPYC (2026-11-29). Orders and the
+ * rest of a session are measured (processor time by process while `bench dispatch` ran), a chunk is from `bench relay`;
+ * tool calls, exchanges and heartbeats are reckoned by their statements, at the 0.17 ms that one cost Postgres there and
+ * the 0.15 ms that it cost the dispatcher. They are the model's only numbers that are not the code's own.
  */
 export const unitCosts = {
   /** From POST to the accepted order, `bench dispatch` with sessions that are held: processor time by process. */

@@ -1,3 +1,5 @@
+import type { Secret } from '@lemniscate/shared/config/secret.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { z } from 'zod';
 import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
 import { sandboxLimits } from './domain/sandbox-limits.ts';
@@ -12,6 +14,10 @@ const schema = z.object({
   LEMNISCATE_TLS_CA: variable.text(),
   LEMNISCATE_TLS_CERT: variable.text(),
   LEMNISCATE_TLS_KEY: variable.text(),
+  /** The fleet's public API, for a server that joins by token at its first start, and where dispatchers reach it. */
+  LEMNISCATE_JOIN_URL: variable.url('https:', 'http:').optional(),
+  LEMNISCATE_JOIN_ADDRESS: variable.url('https:').optional(),
+  LEMNISCATE_JOIN_TOKEN: variable.secret().optional(),
   LEMNISCATE_STATE_FOLDER: variable.text(),
   LEMNISCATE_CAPACITY: variable.integer(1, 1000).default(2),
   LEMNISCATE_WARM: variable.integer(0, 100).default(1),
@@ -57,6 +63,12 @@ export interface Config {
   readonly port: number;
   readonly dispatcherUrl: string;
   readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
+  /** How it joins where it has no certificate yet; null: its files were given to it. */
+  readonly join: {
+    readonly url: string;
+    readonly address: string;
+    readonly token: Secret | undefined;
+  } | null;
   readonly stateFolder: string;
   /** Slots. */
   readonly capacity: number;
@@ -96,6 +108,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     port: read.LEMNISCATE_SERVER_PORT,
     dispatcherUrl: read.LEMNISCATE_DISPATCHER_URL,
     tls: { ca: read.LEMNISCATE_TLS_CA, cert: read.LEMNISCATE_TLS_CERT, key: read.LEMNISCATE_TLS_KEY },
+    join: joinOf(read),
     stateFolder: read.LEMNISCATE_STATE_FOLDER,
     capacity: read.LEMNISCATE_CAPACITY,
     warm: read.LEMNISCATE_WARM,
@@ -120,4 +133,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     exitWithParent: read.LEMNISCATE_EXIT_WITH_PARENT,
     crashPoints: read.LEMNISCATE_CRASH_POINTS,
   };
+}
+
+function joinOf(read: z.infer<typeof schema>): Config['join'] {
+  const { LEMNISCATE_JOIN_URL: url, LEMNISCATE_JOIN_ADDRESS: address, LEMNISCATE_JOIN_TOKEN: token } = read;
+  if (url === undefined) return null;
+  if (address !== undefined) return { url, address, token };
+  throw new CodedError(
+    'configuration_invalid',
+    'LEMNISCATE_JOIN_URL needs LEMNISCATE_JOIN_ADDRESS, https://HOST:PORT where dispatchers reach this server.',
+  );
 }

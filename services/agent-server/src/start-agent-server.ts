@@ -12,6 +12,7 @@ import { readCrashPoint } from './adapters/crash-points.ts';
 import { createDispatcherClient } from './adapters/dispatcher-client.ts';
 import { createServeEgress } from './adapters/egress/connect-proxy.ts';
 import { createJournalFolder } from './adapters/journal-folder.ts';
+import { joinFleet } from './adapters/join-fleet.ts';
 import { lockFolder } from './adapters/folder-lock.ts';
 import type { FolderLock } from './adapters/folder-lock.ts';
 import { createObjectCache } from './adapters/object-cache-folder.ts';
@@ -49,6 +50,7 @@ export interface AgentServer {
  * @throws CodedError that names the file, port or variable at fault
  */
 export async function startAgentServer(config: Config, log: Logger): Promise<AgentServer> {
+  if (config.join !== null) await joinFleet({ ...config.join, capacity: config.capacity }, config.tls, log);
   const tls = readTlsMaterial(config.tls, new Date());
   await mkdir(config.stateFolder, { recursive: true, mode: 0o711 });
   const lock = await lockFolder(config.stateFolder);

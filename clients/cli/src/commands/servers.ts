@@ -1,16 +1,34 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serverListSchema } from '@lemniscate/shared/api/server.ts';
+import { invitationSchema } from '@lemniscate/shared/api/server.ts';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
 import type { CommandIo } from '../io.ts';
+import { joinServer, ownServerKey } from '../join-server.ts';
 import { connectFleet, printJson } from './context.ts';
 
 interface DrainOptions {
   readonly deadline?: string;
   readonly wait?: boolean;
+}
+
+interface InviteOptions {
+  readonly key: string;
+  readonly capacity: string;
+  readonly pool: string;
+  readonly json?: boolean;
+}
+
+interface JoinOptions {
+  readonly to: string;
+  readonly fleet?: string;
+  readonly address?: string;
+  readonly capacity: string;
+  readonly token?: string;
 }
 
 /** `servers`: the agent servers, why one gets no sessions, and how one is emptied. */
@@ -33,10 +51,68 @@ export function registerServers(program: Command, io: CommandIo): void {
     .argument('<name>')
     .action((name: string) => change(name, 'drain', 'DELETE', 'is in use again', io));
   servers
+    .command('invite')
+    .description('Gives a token with which one new server joins: for one use, this key and a day.')
+    .requiredOption('--key <file>', 'the public key of the new server, as PEM')
+    .requiredOption('--capacity <slots>', 'slots that it may have')
+    .option('--pool <name>', 'the pool that it joins', 'default')
+    .option('--json', 'as JSON')
+    .action((options: InviteOptions) => invite(options, io));
+  servers
+    .command('join')
+    .description('On the new server: makes its key; with the token, hands it in and writes the certificate.')
+    .requiredOption('--to <folder>', 'folder of key and certificate')
+    .option('--fleet <url>', 'the fleet’s public API')
+    .option('--address <url>', 'https://HOST:PORT where dispatchers reach this server')
+    .option('--capacity <slots>', 'slots that it has', '2')
+    .option('--token <token>', 'from servers invite; LEMNISCATE_JOIN_TOKEN where it is absent')
+    .action((options: JoinOptions) => join(options, io));
+  servers
     .command('approve')
     .description('Lets a newcomer use all its slots; gives one that failed another chance at once.')
     .argument('<name>')
     .action((name: string) => change(name, 'approval', 'PUT', 'is approved', io));
+}
+
+async function invite(options: InviteOptions, io: CommandIo): Promise<void> {
+  const publicKeyPem = await readFile(options.key, 'utf8').catch((error: unknown) => {
+    throw new CodedError('request_invalid', `--key: ${options.key} cannot be read.`, {}, error);
+  });
+  const client = await connectFleet(io);
+  const given = await client.json('/v1/server-invitations', invitationSchema, {
+    method: 'POST',
+    body: { publicKeyPem, pool: options.pool, capacity: slotsOf(options.capacity) },
+  });
+  if (options.json === true) return printJson(io, given);
+  io.stdout.write(`${given.token}\n`);
+  io.stderr.write(
+    `For one use by this key, until ${given.expiresAt}. Set it as LEMNISCATE_JOIN_TOKEN there.\n`,
+  );
+}
+
+async function join(options: JoinOptions, io: CommandIo): Promise<void> {
+  const capacity = slotsOf(options.capacity);
+  const key = await ownServerKey(options.to);
+  const token = options.token ?? io.env['LEMNISCATE_JOIN_TOKEN'];
+  if (token === undefined) {
+    io.stdout.write(
+      `${key.publicFile}\nHave an operator run, with this file: lemniscate servers invite --key FILE --capacity ${capacity}\nThen join with --token.\n`,
+    );
+    return;
+  }
+  const { fleet, address } = options;
+  if (fleet === undefined || address === undefined)
+    throw new CodedError('request_invalid', 'To join, name --fleet URL and --address https://HOST:PORT.');
+  const joined = await joinServer({ fleet, token, address, capacity, folder: options.to, key });
+  io.stdout.write(`Joined as ${makeVisible(joined.serverId)}. Start the agent server with:\n`);
+  for (const [name, value] of Object.entries(joined.variables))
+    io.stdout.write(`${name}=${makeVisible(value)}\n`);
+}
+
+function slotsOf(text: string): number {
+  const slots = Number(text);
+  if (Number.isSafeInteger(slots) && slots > 0) return slots;
+  throw new CodedError('request_invalid', `--capacity must be a whole number above 0; "${text}" is none.`);
 }
 
 async function list(json: boolean, io: CommandIo): Promise<void> {

@@ -77,6 +77,7 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
     port: 0,
     dispatcherUrl: dispatcher.url,
     tls: { ca: authority.caFile, cert: own.certFile, key: own.keyFile },
+    join: null,
     stateFolder: join(folder, 'state'),
     labels: [],
     capacity: 2,
