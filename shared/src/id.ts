@@ -8,6 +8,7 @@ export const idPrefixes = {
   usage: 'use',
   agentServer: 'srv',
   upload: 'upl',
+  carry: 'car',
   request: 'req',
   serviceToken: 'tok',
   hold: 'hold',

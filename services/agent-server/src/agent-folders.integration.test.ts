@@ -136,6 +136,40 @@ test('skills and memory are laid before the first command, pulled once, and what
   await settled(bench);
 });
 
+test('a secret is not remembered, never leaves the server, and what was there before stays', async (t) => {
+  const bench = await startBench(t);
+  const token = `ghp_${'a1B2c3D4e5'.repeat(3)}f6G7h8`;
+  const before = { path: 'known.md', ...bench.dispatcher.store.publish('what was known') };
+  play(bench, [
+    {
+      blocks: [
+        {
+          id: 'a',
+          tool: 'run_command',
+          input: {
+            command: `cd ~/memory && echo 'token: ${token}' | tee -a known.md > new.md && echo fine > fine.md`,
+          },
+        },
+      ],
+    },
+    { blocks: [{ text: 'Done.' }] },
+  ]);
+  const attachments = [{ folder: 'memory', files: [before] }];
+  const order = bench.order({ attachments, collect: ['memory'] });
+  await bench.put(order);
+  const result = await resultOf(bench, order.sessionId);
+  const kept = new Map(result.collected?.memory?.map((file) => [file.path, file.sha256]));
+  assert.deepEqual([...kept.keys()].toSorted(), ['fine.md', 'known.md']);
+  assert.equal(kept.get('known.md'), before.sha256);
+  assert.deepEqual(result.collected?.refused?.map(({ path }) => path).toSorted(), ['known.md', 'new.md']);
+  assert.deepEqual([...bench.dispatcher.uploads.values()].map(String), ['fine\n']);
+  const notices = eventsOf(bench, order.sessionId).flatMap((event) =>
+    event.type === 'notice' ? [event.text] : [],
+  );
+  assert.ok(notices.some((text) => /new\.md holds what looks like a secret/.test(text)));
+  assert.equal(JSON.stringify([result, notices]).includes(token), false);
+});
+
 test('a store that gives other bytes stops the start', async (t) => {
   const bench = await startBench(t);
   const { sha256, bytes } = bench.dispatcher.store.publish('right');

@@ -251,6 +251,88 @@ describe('agents, their skills, memory and files', () => {
     assert.equal((await decide()).status, 404);
   });
 
+  test('a crash in the middle of a push leaves the former version whole, and the repeat makes the next', async () => {
+    await define('unlucky', { memory: 'auto' });
+    const first = await orderOf((await open('unlucky')).body.id);
+    await upload('before', first);
+    await end(first, { memory: [fileOf('a.md', 'before')] });
+    const second = await orderOf((await open('unlucky')).body.id);
+    for (const text of ['after', 'more']) await upload(text, second);
+    const files = [fileOf('a.md', 'after'), fileOf('b.md', 'more')];
+
+    const lock = `hashtextextended('memory:unlucky:local', 0)`;
+    await fleet.sql(`SELECT pg_advisory_lock(${lock})`);
+    const pushing = end(second, { memory: files });
+    const blocked = () =>
+      fleet.sql<{ pid: number }>(
+        `SELECT a.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+         WHERE l.locktype = 'advisory' AND NOT l.granted AND a.datname = current_database()`,
+      );
+    await within(10_000, 'the push is in its transaction', async () => (await blocked()).length > 0);
+    const [held] = await blocked();
+    await fleet.sql('SELECT pg_terminate_backend($1)', [held?.pid]);
+    assert.notEqual((await pushing).status, 200);
+    const whole = await memory('unlucky');
+    assert.deepEqual(
+      [whole.version, whole.files.map(({ path, sha256 }) => [path, sha256])],
+      [1, [['a.md', digestOf('before')]]],
+    );
+    await fleet.sql(`SELECT pg_advisory_unlock(${lock})`);
+    assert.equal((await end(second, { memory: files })).status, 200);
+    const next = await memory('unlucky');
+    assert.deepEqual(
+      [next.version, next.files.map(({ path, sha256 }) => [path, sha256])],
+      [2, files.map(({ path, sha256 }) => [path, sha256])],
+    );
+  });
+
+  test('what looks like a secret is told in the session’s message and in the log, without the secret', async () => {
+    await define('leaky', { memory: 'auto' });
+    const order = await orderOf((await open('leaky')).body.id);
+    await upload('fine', order);
+    const refused = [{ path: 'keys.md', kinds: ['github'] }];
+    assert.equal((await end(order, { memory: [fileOf('fine.md', 'fine')], refused })).status, 200);
+    const session = await fleet.until(order.sessionId, 'completed');
+    assert.match(session.message ?? '', /keys\.md was not remembered: it holds what looks like a secret/);
+    assert.deepEqual(
+      (await memory('leaky')).files.map(({ path }) => path),
+      ['fine.md'],
+    );
+    const [entry] = await fleet.sql<{ body: string }>(
+      `SELECT convert_from(body, 'UTF8') AS body FROM audit_entries WHERE type = 'memory.refused'`,
+    );
+    assert.match(entry?.body ?? '', /"kinds":\["github"\]/);
+  });
+
+  test('memory is carried to another project when a person there has looked at it', async () => {
+    await define('traveller', { memory: 'auto' });
+    const order = await orderOf((await open('traveller')).body.id);
+    await upload('far', order);
+    await upload('near', order);
+    await end(order, { memory: [fileOf('a.md', 'far'), fileOf('b.md', 'near')] });
+    await dispatcher.call('POST', '/v1/projects', { id: 'elsewhere' });
+    const base = '/v1/projects/elsewhere/agents/traveller/memory';
+    const there = async () => (await dispatcher.call<MemoryView>('GET', base)).body;
+    const ask = (body: object) => dispatcher.call<{ id: string } & Problem>('POST', `${base}/carries`, body);
+    assert.equal((await ask({ from: 'local', paths: ['none.md'] })).status, 404);
+    assert.equal((await ask({ from: 'elsewhere' })).status, 400);
+    const asked = await ask({ from: 'local', paths: ['a.md'] });
+    assert.equal(asked.status, 201, JSON.stringify(asked.body));
+    assert.equal((await there()).version, 0, 'asking carries nothing');
+    const decide = (decision: string) =>
+      dispatcher.call<{ version: number }>('POST', `${base}/carries/${asked.body.id}`, { decision });
+    const decided = await decide('accept');
+    assert.equal(decided.body.version, 1, JSON.stringify(decided.body));
+    const carried = await there();
+    assert.deepEqual(
+      carried.files.map(({ path, session }) => [path, session]),
+      [['a.md', order.sessionId]],
+    );
+    const content = await dispatcher.call<{ address: string }>('GET', `${base}/content?path=a.md`);
+    assert.equal(await (await fetch(content.body.address)).text(), 'far');
+    assert.equal((await decide('accept')).status, 404, 'once is enough');
+  });
+
   test('somebody who is no member writes no memory', async () => {
     await define('guarded', { memory: 'auto' });
     const order = await orderOf((await open('guarded')).body.id);

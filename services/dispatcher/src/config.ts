@@ -76,6 +76,11 @@ const dispatcherVariables = z.object({
   /** The same for the credentials of agents and MCP servers. Neither: none can be set. */
   LEMNISCATE_CREDENTIAL_KEY: variable.text().optional(),
   LEMNISCATE_CREDENTIAL_KMS_KEY: variable.text().optional(),
+  /** Hosts, `host` or `host:port`, of MCP servers that may be on a private network, with commas between. */
+  LEMNISCATE_MCP_PRIVATE_HOSTS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((host) => (host.trim() === '' ? [] : [host.trim()]))),
   /** Another address of KMS than AWS' own. */
   LEMNISCATE_CONTENT_KMS_ENDPOINT: variable.url('http:', 'https:').optional(),
   LEMNISCATE_LEASE_MS: variable.integer(500, 15_000).default(15_000),

@@ -27,6 +27,8 @@ import { checkRedis, closeRedis, connectRedis } from './adapters/redis/connectio
 import { createRedisLiveEvents } from './adapters/redis/live-events.ts';
 import { createReservations } from './adapters/redis/reservation.ts';
 import { createObjectStore } from './adapters/s3/object-store.ts';
+import { createRemoteServers } from './adapters/mcp/remote-servers.ts';
+import { createGuardedFetch } from './adapters/outgoing/guarded-fetch.ts';
 import { settingsOfDispatcher } from './adapters/settings.ts';
 import { createServerList } from './adapters/server-list.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
@@ -52,6 +54,7 @@ import { withRevocation } from './application/revocation/revoked-users.ts';
 import { defaultPool, pinnedPool } from './application/servers/configured-server.ts';
 import { rebuildLedger } from './application/servers/probe-servers.ts';
 import { findServer } from './application/servers/server-row.ts';
+import { createRemoteCalls } from './application/remote-tools/remote-calls.ts';
 import { createRowWatch } from './application/sessions/watch-rows.ts';
 import { createSignals } from './application/signals.ts';
 import type { Signals } from './application/signals.ts';
@@ -80,6 +83,8 @@ const connections = 20;
 /** Placements of one dispatcher at the same time. */
 const concurrency = 32;
 const bundleAddressSeconds = 600;
+/** Longest answer of a remote MCP server. */
+const remoteAnswerBytes = 4 * 1024 * 1024;
 /** How long parts may take to finish what they do when the dispatcher stops. Milliseconds. */
 export const closeMs = 5_000;
 
@@ -156,6 +161,21 @@ async function build(
   const measures = createRequestMeasures();
   const watch = { database, clock, measures, certificateExpiresAt: expiresAt, instance: self };
   const { tracer, collectMetrics } = await openTelemetry(config, watch, parts);
+  const outgoing = createGuardedFetch({
+    privateHosts: config.LEMNISCATE_MCP_PRIVATE_HOSTS,
+    maxBytes: remoteAnswerBytes,
+  });
+  parts.defer(outgoing.close);
+  const remoteServers = createRemoteServers(outgoing);
+  const remoteCalls = createRemoteCalls({
+    database,
+    audit,
+    credentials: masterKeys.credentials,
+    remoteServers,
+    self,
+    log,
+  });
+  parts.defer(() => remoteCalls.close(closeMs));
   const deps = {
     ...delivery,
     ...contents,
@@ -165,6 +185,8 @@ async function build(
     audit,
     events,
     servers,
+    remoteServers,
+    remoteCalls,
     signals,
     log,
     clock,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { folderFileSchema } from '../agents/folder.ts';
+import { credentialReferenceSchema, mcpServersSchema } from '../agents/mcp-server.ts';
 import { skillNameSchema } from '../agents/skill-document.ts';
 import { toolNames } from '../tools/catalogue.ts';
 import { projectOrEverySchema } from './identity.ts';
@@ -18,8 +19,12 @@ export const agentDefinitionSchema = z.strictObject({
   systemPrompt: z.string().max(32_000).default(''),
   /** Built-in tools that it has, of those that the project's policy allows. Absent: all of these. */
   tools: z.array(z.enum(toolNames)).max(toolNames.length).optional(),
+  /** Remote MCP servers whose tools it has beside them, each tool when an administrator has approved it. */
+  mcpServers: mcpServersSchema.optional(),
   memory: z.enum(memoryModes).default('off'),
   model: z.string().min(1).max(128).optional(),
+  /** Name of the model provider that has to serve its sessions, also where a request names another model. */
+  provider: z.string().min(1).max(64).optional(),
   runtime: z.string().min(1).max(64).optional(),
   /** Skills of the project in which it works, by name; the newest version unless one is pinned. */
   skills: z
@@ -32,12 +37,7 @@ export const agentDefinitionSchema = z.strictObject({
       z.strictObject({
         name: credentialNameSchema,
         /** The encrypted row. Nothing else: whoever may define an agent must not reach the fleet's own files. */
-        reference: z
-          .string()
-          .regex(
-            /^vault:[A-Za-z_][A-Za-z0-9_]{0,127}$/,
-            'must be vault: and the name of one of the agent’s credentials',
-          ),
+        reference: credentialReferenceSchema,
       }),
     )
     .max(50)

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { folderFileSchema } from '../agents/folder.ts';
+import { folderFileSchema, folderPathSchema } from '../agents/folder.ts';
 
 const memoryFileSchema = folderFileSchema.extend({
   /** The session that wrote it; null: a person. */
@@ -30,6 +30,27 @@ export type MemoryProposal = z.infer<typeof memoryProposalSchema>;
 export const memoryProposalsSchema = z.object({ proposals: z.array(memoryProposalSchema) });
 export const decideProposalSchema = z.strictObject({ decision: z.enum(['accept', 'reject']) });
 export const decidedProposalSchema = z.object({ version: z.int(), notices: z.array(z.string()) });
+
+/** Body of `POST /v1/projects/:id/agents/:agent/memory/carries`: files of the agent's memory in another project. */
+export const askToCarrySchema = z.strictObject({
+  from: z.string().min(1).max(128),
+  /** Absent: as the memory is now. */
+  version: z.int().min(1).max(1_000_000_000).optional(),
+  /** Absent: all of its files. */
+  paths: z.array(folderPathSchema).min(1).max(2_000).optional(),
+});
+
+const memoryCarrySchema = z.object({
+  id: z.string(),
+  from: z.string(),
+  fromVersion: z.int(),
+  files: z.array(memoryFileSchema),
+  askedBy: z.string(),
+  createdAt: z.string(),
+});
+/** What somebody wants carried into a memory, until a person of its project has looked at it. */
+export type MemoryCarry = z.infer<typeof memoryCarrySchema>;
+export const memoryCarriesSchema = z.object({ carries: z.array(memoryCarrySchema) });
 
 /** Files that a session's agent wrote for people. */
 export const sessionFilesSchema = z.object({

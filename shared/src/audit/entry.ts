@@ -44,9 +44,13 @@ export const auditEntryTypes = [
   'diff.voted', // one of several people accepted it
   'diff.decided', // decision, subject, digest, the session's closing digest
   'agent.changed', // agent, its project, version, definition's digest
+  'remote_tool.approved', // agent, tool, digest of its definition
+  'remote_tool.changed', // a server describes an approved tool otherwise: both digests
+  'remote_tool.called', // call, tool, digests of arguments and result, how long
   'credential.changed', // its owner, name and version; never a value
   'credential.removed',
   'skill.pushed', // skill, project, version, digest of its files
+  'memory.refused', // what a session wanted remembered and looks like a secret: how many files, of which kinds
   'memory.changed', // agent, project, version before and after, how many files, by whom
   'object.created', // object, project, type; by a person, an agent or an account outside
   'object.changed', // object, version, names of what changed, status where it did

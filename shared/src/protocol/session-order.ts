@@ -3,6 +3,7 @@ import { orderedRepositorySchema } from '../repository/source.ts';
 import { credentialNameSchema } from './credential.ts';
 import { egressRuleSchema } from '../policy/egress.ts';
 import { folderFileSchema, folderPathSchema } from '../agents/folder.ts';
+import { remoteToolDefinitionSchema } from '../tools/remote-tool.ts';
 import { toolNames } from '../tools/catalogue.ts';
 import { resumeOrderSchema } from './checkpoint.ts';
 import { attemptSchema } from './identity.ts';
@@ -54,6 +55,8 @@ export const sessionOrderSchema = z.object({
   collect: z.array(z.enum(['memory', 'files'])).optional(),
   /** Built-in tools that the policy does not disable. */
   tools: z.array(z.enum(toolNames)),
+  /** Approved tools of the agent's MCP servers; their calls are carried out by the dispatcher. */
+  remoteTools: z.array(remoteToolDefinitionSchema).max(500).optional(),
   /**
    * Of a runtime that is a program in the sandbox: `own`, it uses the tools that it brings and only reports what it
    * does; `hosted`, those are off and it gets ours. Absent: `own`.

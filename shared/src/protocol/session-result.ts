@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endReasons } from '../session/end.ts';
 import { diffSummarySchema } from '../repository/diff.ts';
-import { folderFileSchema } from '../agents/folder.ts';
+import { folderFileSchema, folderPathSchema } from '../agents/folder.ts';
 import { sha256Schema } from './identity.ts';
 
 /** Patches up to this many bytes travel inline and stay in Postgres; larger ones go through an upload. */
@@ -23,6 +23,11 @@ export const carriedPatchSchema = z.discriminatedUnion('kind', [
 const collectedFoldersSchema = z.strictObject({
   memory: z.array(folderFileSchema).max(2_000).optional(),
   files: z.array(folderFileSchema).max(500).optional(),
+  /** Files of the memory that hold what looks like a secret and were left out: where and what kind, never the secret. */
+  refused: z
+    .array(z.strictObject({ path: folderPathSchema, kinds: z.array(z.string().max(64)).min(1).max(20) }))
+    .max(2_000)
+    .optional(),
 });
 export type CollectedFolders = z.infer<typeof collectedFoldersSchema>;
 

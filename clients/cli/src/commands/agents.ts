@@ -18,6 +18,8 @@ import { parse } from 'yaml';
 import type { ApiClient } from '../api-client.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
+import { registerAgentTools } from './agent-tools.ts';
+import { registerMemoryCarry } from './memory-carry.ts';
 import { registerAgentCredentials } from './credentials.ts';
 
 const agentPath = (id: string): string => `/v1/agents/${encodeURIComponent(id)}`;
@@ -79,13 +81,14 @@ export function registerAgents(program: Command, io: CommandIo): void {
     .command('define')
     .description('Creates an agent, or makes a new version of it, out of a YAML file.')
     .argument('<agent>')
-    .argument('<file>', 'systemPrompt, tools, memory, model, runtime, skills, credentials')
+    .argument('<file>', 'systemPrompt, tools, mcpServers, memory, model, runtime, skills, credentials')
     .option('--project <id>', 'where a new agent works; without it everywhere', '*')
     .action(async (id: string, file: string, options: { project: string }) => {
       const view = await defineAgent(await connectFleet(io), id, file, options.project);
       io.stdout.write(`${view.id} is at version ${view.version}.\n`);
     });
   registerAgentCredentials(agents, io);
+  registerAgentTools(agents, io);
 }
 
 interface MemoryOptions {
@@ -148,6 +151,7 @@ export function registerMemory(program: Command, io: CommandIo): void {
       for (const notice of decided.notices) io.stdout.write(`${makeVisible(notice)}\n`);
       io.stdout.write(`The memory is at version ${decided.version}.\n`);
     });
+  registerMemoryCarry(memory, io, path);
 }
 
 /** `lemniscate files`: what a session's agent wrote for people. */

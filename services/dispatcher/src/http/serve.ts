@@ -27,6 +27,7 @@ import { registerConsoleRoutes } from './console-routes.ts';
 import type { ConsoleDeps } from './console-routes.ts';
 import { registerAuditRoutes } from './audit-routes.ts';
 import type { AuditRouteDeps } from './audit-routes.ts';
+import { registerCarryRoutes } from './carry-routes.ts';
 import { registerCostAdminRoutes } from './costs-admin-routes.ts';
 import type { CostAdminDeps } from './costs-admin-routes.ts';
 import { registerCostRoutes } from './costs-routes.ts';
@@ -53,6 +54,8 @@ import type { CheckpointRouteDeps } from './checkpoint-routes.ts';
 import { registerPauseRoutes } from './pause-routes.ts';
 import { registerProjectRoutes } from './project-routes.ts';
 import { registerRevocationRoutes } from './revocation-routes.ts';
+import { registerRemoteToolRoutes } from './remote-tool-routes.ts';
+import type { RemoteToolDeps } from '../application/remote-tools/look-at-servers.ts';
 import { registerRetentionRoutes } from './retention-routes.ts';
 import type { RetentionRouteDeps } from './retention-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
@@ -131,6 +134,7 @@ export type PublicDeps = FrameDeps &
   McpRouteDeps &
   TriggerRouteDeps &
   HookRouteDeps &
+  RemoteToolDeps &
   LoginRouteDeps & {
     /** What one login may ask in a minute. */
     readonly requestsPerMinute: number;
@@ -215,6 +219,8 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerMcpRoutes(app, deps);
   registerTriggerRoutes(app, deps);
   registerHookRoutes(app, deps);
+  registerRemoteToolRoutes(app, deps);
+  registerCarryRoutes(app, deps);
 }
 
 /** The internal listener: agent servers with a certificate of ours, and nobody else. */

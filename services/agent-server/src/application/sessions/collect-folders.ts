@@ -10,9 +10,11 @@ import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { CollectedFolders } from '@lemniscate/shared/protocol/session-result.ts';
 import type { Sandbox } from '../ports/sandbox-driver.ts';
 import type { Ending } from './ending.ts';
+import { laidBefore, secretKinds } from './refuse-secrets.ts';
+import type { RefusedFile } from './refuse-secrets.ts';
 import type { SessionContext } from './session-context.ts';
 
-type FolderName = keyof CollectedFolders;
+type FolderName = Exclude<keyof CollectedFolders, 'refused'>;
 
 const bounds: Readonly<Record<FolderName, FolderBounds>> = { memory: memoryBounds, files: filesBounds };
 const collectMs = 30_000;
@@ -67,8 +69,9 @@ async function collect(
   });
   const found = new Map<FolderName, FolderFile[]>(names.map((name) => [name, []]));
   const skipped: string[] = [];
+  const refused: RefusedFile[] = [];
   const reader = extract();
-  const reading = readEntries(context, reader, found, skipped);
+  const reading = readEntries(context, reader, found, { skipped, refused });
   // Observed below; while bytes still come its failure must not be nobody's.
   reading.catch(() => undefined);
   for await (const { stream, bytes } of execution.output)
@@ -89,7 +92,18 @@ async function collect(
       type: 'notice',
       text: `${path.slice(0, 300)} is no plain file with a plain name and was left.`,
     });
-  return Object.fromEntries([...found].flatMap(([name, files]) => kept(context, name, files)));
+  for (const { path, kinds } of refused.slice(0, 20))
+    context.journal.emit({
+      type: 'notice',
+      text: `memory/${path} holds what looks like a secret (${kinds.join(', ')}) and is not remembered.`.slice(
+        0,
+        4000,
+      ),
+    });
+  return {
+    ...Object.fromEntries([...found].flatMap(([name, files]) => kept(context, name, files))),
+    ...(refused.length === 0 ? {} : { refused }),
+  };
 }
 
 function kept(context: SessionContext, name: FolderName, files: FolderFile[]): [FolderName, FolderFile[]][] {
@@ -115,10 +129,10 @@ function drained(reader: ReturnType<typeof extract>): Promise<void> {
 }
 
 async function readEntries(
-  { deps }: SessionContext,
+  { deps, order }: SessionContext,
   reader: ReturnType<typeof extract>,
   found: Map<FolderName, FolderFile[]>,
-  skipped: string[],
+  { skipped, refused }: { readonly skipped: string[]; readonly refused: RefusedFile[] },
 ): Promise<void> {
   for await (const entry of reader) {
     const { name, type } = entry.header;
@@ -134,6 +148,14 @@ async function readEntries(
     const pieces: Buffer[] = [];
     for await (const piece of entry as AsyncIterable<Buffer>) pieces.push(piece);
     const bytes = Buffer.concat(pieces);
+    const kinds = folder === 'memory' ? secretKinds(path.data, bytes) : [];
+    if (kinds.length > 0) {
+      refused.push({ path: path.data, kinds });
+      // The memory keeps what it had there: left out, it would read as a file that the agent has removed.
+      const before = laidBefore(order, path.data);
+      if (before !== undefined) list.push(before);
+      continue;
+    }
     const { sha256 } = await deps.objectCache.keep(bytes);
     list.push({ path: path.data, sha256, bytes: bytes.length });
   }

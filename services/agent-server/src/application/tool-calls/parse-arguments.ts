@@ -21,6 +21,23 @@ export type ParsedArguments =
  * holds broken Unicode or fails the tool's schema becomes a sentence for the model.
  */
 export function parseArguments(tool: ToolName, text: string): ParsedArguments {
+  const read = readText(text);
+  if (!read.ok) return read;
+  // As it was sent: what a looser schema drops in silence has to be seen by this one.
+  const parsed = toolCatalogue[tool].schema.safeParse(read.sent);
+  if (parsed.success) return { ok: true, input: read.input };
+  return refused(`they do not fit the tool's schema: ${z.prettifyError(parsed.error)}`, text);
+}
+
+/** The same for a tool whose schema another party has: the dispatcher holds them against it. */
+export function readArguments(text: string): ParsedArguments {
+  const read = readText(text);
+  return read.ok ? { ok: true, input: read.input } : read;
+}
+
+type Read = Exclude<ParsedArguments, { ok: true }> | { ok: true; input: JsonObject; sent: unknown };
+
+function readText(text: string): Read {
   if (text.length > maxLength) return refused(`they are longer than ${maxLength} characters`, text);
   let value: unknown;
   try {
@@ -35,13 +52,10 @@ export function parseArguments(tool: ToolName, text: string): ParsedArguments {
   if (!object.success) return refused('they are not a JSON object', text);
   if (!isWellFormed(object.data))
     return refused('they hold a lone surrogate, which is not valid Unicode', text);
-  const parsed = toolCatalogue[tool].schema.safeParse(value);
-  if (!parsed.success)
-    return refused(`they do not fit the tool's schema: ${z.prettifyError(parsed.error)}`, text);
-  return { ok: true, input: object.data };
+  return { ok: true, input: object.data, sent: value };
 }
 
-function refused(why: string, text: string): ParsedArguments {
+function refused(why: string, text: string): Exclude<ParsedArguments, { ok: true }> {
   const seen = text.length === 0 ? 'They were empty.' : `They began: ${cut(text, 300)}`;
   return {
     ok: false,

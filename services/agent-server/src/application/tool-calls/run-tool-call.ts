@@ -1,5 +1,7 @@
 import { isSandboxTool, isToolName, toolNames } from '@lemniscate/shared/tools/catalogue.ts';
 import type { SandboxToolName, ToolArguments, ToolName } from '@lemniscate/shared/tools/catalogue.ts';
+import { modelToolName } from '@lemniscate/shared/tools/remote-tool.ts';
+import type { RemoteToolDefinition } from '@lemniscate/shared/tools/remote-tool.ts';
 import type { JsonObject } from '@lemniscate/shared/json.ts';
 import { endReasons } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
@@ -13,7 +15,7 @@ import { createTextStream, cut } from '../text-stream.ts';
 import { tools } from '../tools/registry.ts';
 import type { Tool, ToolContext, ToolResult } from '../tools/tool.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
-import { parseArguments } from './parse-arguments.ts';
+import { parseArguments, readArguments } from './parse-arguments.ts';
 import type { PermitDecision, PermitDesk } from './permit-desk.ts';
 import type { ToolCall } from './tool-call.ts';
 
@@ -30,6 +32,8 @@ export interface ToolCallDeps {
   readonly clock: Clock;
   readonly commandMaxSeconds: number;
   readonly commandMaxOutputBytes: number;
+  /** Tools of the agent's MCP servers, which are carried out elsewhere. */
+  readonly remoteTools?: readonly RemoteToolDefinition[];
   /** Aborted, beside the call's own signal, when a session that waits for a decision is to be put away. */
   readonly waiting?: AbortSignal;
 }
@@ -46,11 +50,16 @@ export async function runToolCall(
 ): Promise<ToolCallOutcome> {
   try {
     signal.throwIfAborted();
-    if (!isToolName(call.tool))
+    const remote = deps.remoteTools ?? [];
+    if (remote.some(({ name }) => name === call.tool))
+      return await callRemote(deps, call, argumentsText, signal);
+    if (!isToolName(call.tool)) {
+      const names = [...toolNames, ...remote.map(({ name }) => modelToolName(name))];
       return errored(
         call,
-        `There is no tool ${JSON.stringify(cut(call.tool, 100))}. The tools are ${toolNames.join(', ')}.`,
+        `There is no tool ${JSON.stringify(cut(call.tool, 100))}. The tools are ${names.join(', ')}.`,
       );
+    }
     const parsed = parseArguments(call.tool, argumentsText);
     if (!parsed.ok) return errored(call, parsed.message);
     return await decideAndRun(deps, call, call.tool, parsed.input, signal);
@@ -87,9 +96,28 @@ async function decideAndRun(
   return finished(deps, call, signal, (context) => tool.run(typed, context));
 }
 
+/** The gateway's side carries it out with its permit; nothing of it happens here. */
+async function callRemote(
+  deps: ToolCallDeps,
+  call: ToolCall,
+  argumentsText: string,
+  signal: AbortSignal,
+): Promise<ToolCallOutcome> {
+  const read = readArguments(argumentsText);
+  if (!read.ok) return errored(call, read.message);
+  const permitted = await takePermit(
+    deps,
+    call,
+    { name: call.tool, input: read.input, reported: false },
+    signal,
+  );
+  return permitted ?? carriedOut(call, notCarriedOut(call.tool));
+}
+
 /** What a permit is asked for. */
 export interface PermittedCall {
-  readonly name: ToolName;
+  /** Of a built-in tool, or `server/tool`. */
+  readonly name: string;
   readonly input: JsonObject;
   /** A program in the sandbox says that it will do this, and does it itself: its word is all that there is. */
   readonly reported: boolean;
@@ -127,14 +155,15 @@ export async function takePermit(
   return decision.result === undefined ? null : carriedOut(call, decision.result);
 }
 
-function titleOf(name: ToolName, input: JsonObject): string {
+function titleOf(name: string, input: JsonObject): string {
+  if (!isToolName(name)) return `${name} ${cut(JSON.stringify(input), 500)}`;
   if (isSandboxTool(name)) return (tools[name] as Tool<SandboxToolName>).title(input);
   const about = input['task'] ?? input['text'] ?? input['status'] ?? input['object'];
   return typeof about === 'string' ? `${name}: ${cut(about, 500)}` : name;
 }
 
 /** A dispatcher that does not know the tool permits it like any other; nothing here can run it. */
-const notCarriedOut = (name: ToolName) => ({
+const notCarriedOut = (name: string) => ({
   isError: true,
   text:
     name === 'delegate'

@@ -78,6 +78,7 @@ export async function createModels(
   return {
     offer: {
       serves,
+      providerOf: (model) => providerOf(model)?.name,
       examples: examplesOf(hasKey, settings.OPENAI_API_KEY !== undefined, configured),
       defaultModel,
       defaultModels: { native: usualModel, 'claude-code': usualModel, codex: usualOpenAiModel },

@@ -5,6 +5,7 @@ import type { MemoryFile } from '@lemniscate/shared/agents/merge-memory.ts';
 import type { MemoryProposal, MemoryView } from '@lemniscate/shared/api/memory.ts';
 import { reviewChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { CollectedFolders } from '@lemniscate/shared/protocol/session-result.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import { objectKey } from '../ports/object-store.ts';
@@ -90,10 +91,57 @@ export async function pushMemory(
   session: SessionRow,
   files: readonly FolderFile[],
   at: string,
+  refused: readonly RefusedFile[] = [],
 ): Promise<PushNotices> {
-  const { memory_version: base, agent, project_id: project } = session;
+  const { memory_version: base } = session;
   const mode = session.agent_definition.memory ?? 'off';
   if (base === null || mode === 'off') return [];
+  const told = await reportRefused(deps, tx, session, refused);
+  return [...told, ...(await take(deps, tx, session, files, at, base, mode))];
+}
+
+/** A file of a memory that was left out for what it holds. */
+export type RefusedFile = NonNullable<CollectedFolders['refused']>[number];
+
+async function reportRefused(
+  deps: Pick<MemoryDeps, 'audit'>,
+  tx: Transaction,
+  session: SessionRow,
+  refused: readonly RefusedFile[],
+): Promise<PushNotices> {
+  if (refused.length === 0) return [];
+  const kinds = [...new Set(refused.flatMap((file) => file.kinds))].toSorted().slice(0, 20);
+  await deps.audit.append(tx, reviewChain(session.project_id), [
+    {
+      type: 'memory.refused',
+      subject: session.opened_by,
+      body: {
+        agent: session.agent,
+        project: session.project_id,
+        session: session.id,
+        files: refused.length,
+        kinds,
+      },
+    },
+  ]);
+  return refused
+    .slice(0, 20)
+    .map(
+      (file) =>
+        `${file.path} was not remembered: it holds what looks like a secret (${file.kinds.join(', ')}).`,
+    );
+}
+
+async function take(
+  deps: Pick<MemoryDeps, 'audit'>,
+  tx: Transaction,
+  session: SessionRow,
+  files: readonly FolderFile[],
+  at: string,
+  base: number,
+  mode: 'auto' | 'review',
+): Promise<PushNotices> {
+  const { agent, project_id: project } = session;
   if (!session.memory_writes)
     return ['The memory was left as it was: only sessions of the project’s members add to it.'];
   const fault = faultOfFolder(files, memoryBounds);
@@ -142,6 +190,37 @@ async function merge(
   return merged.conflicts.map(
     ({ path, keptAs }) =>
       `Another session changed ${path} in the memory at the same time: both are kept, this one as ${keptAs}.`,
+  );
+}
+
+/** Files of another project's memory that a person has let in; each keeps the session that wrote it. */
+export async function mergeCarried(
+  deps: Pick<MemoryDeps, 'audit'>,
+  tx: Transaction,
+  owner: MemoryOwner,
+  carried: {
+    readonly carry: string;
+    readonly files: readonly MemoryFile[];
+    readonly at: string;
+    readonly by: string;
+    readonly how: string;
+  },
+): Promise<PushNotices> {
+  await lockMemory(tx, owner);
+  const current = await readVersion(tx, owner, null);
+  const given = carried.files.map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
+  const merged = mergeMemory([], current?.files ?? [], { id: carried.carry, at: carried.at, files: given });
+  if (!merged.changed) return ['The memory has these files already.'];
+  const writers = new Map(carried.files.map(({ sha256, session }) => [sha256, session]));
+  const files = merged.files.map((file) =>
+    file.session === carried.carry ? { ...file, session: writers.get(file.sha256) ?? null } : file,
+  );
+  const fault = faultOfFolder(files, memoryBounds);
+  if (fault !== null) throw new CodedError('payload_too_large', `With these files the memory has ${fault}.`);
+  const { by, how } = carried;
+  await writeVersion(deps, tx, owner, { session: null, before: current?.version ?? 0, files, by, how });
+  return merged.conflicts.map(
+    ({ path, keptAs }) => `The memory has another ${path}: both are kept, the carried one as ${keptAs}.`,
   );
 }
 

@@ -6,6 +6,8 @@ import type { PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { isToolName, toolCatalogue } from '@lemniscate/shared/tools/catalogue.ts';
+import { isRemoteToolName } from '@lemniscate/shared/tools/remote-tool.ts';
+import { maxArgumentsLength } from '../remote-tools/check-arguments.ts';
 import { isDeeperThan, someText } from '../json-walk.ts';
 
 /** A tool call as it is proposed, its arguments checked strictly once more. */
@@ -66,6 +68,12 @@ const maxTurn = 1_000_000;
 const printable = /^[\x21-\x7e]+$/;
 
 function checkArguments({ tool, callId, arguments: args }: PermitRequest): void {
+  if (isRemoteToolName(tool)) {
+    // Its schema is the server's, and held against the arguments where it is approved.
+    if (JSON.stringify(args).length > maxArgumentsLength)
+      throw invalid(`the arguments of call ${callId} are longer than ${maxArgumentsLength} characters`);
+    return;
+  }
   if (!isToolName(tool))
     throw invalid(
       `call ${callId} names the tool ${tool}; known are ${Object.keys(toolCatalogue).join(', ')}`,
@@ -75,6 +83,7 @@ function checkArguments({ tool, callId, arguments: args }: PermitRequest): void 
 }
 
 function titleOf({ tool, arguments: args }: PermitRequest): string {
+  if (isRemoteToolName(tool)) return makeVisibleLine(`${tool} ${JSON.stringify(args)}`).slice(0, 4096);
   const subject =
     args['command'] ?? args['pattern'] ?? args['path'] ?? args['task'] ?? args['text'] ?? args['status'];
   const text = typeof subject === 'string' ? subject : '';

@@ -2,12 +2,13 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import { judgeProposal } from '@lemniscate/shared/permit/judge-proposal.ts';
-import type { KnownApproval } from '@lemniscate/shared/permit/judge-proposal.ts';
+import type { FinalAnswer, Judgement, KnownApproval } from '@lemniscate/shared/permit/judge-proposal.ts';
 import { mayHaveActedOutside } from '@lemniscate/shared/permit/unknown-outcome.ts';
 import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
 import { grantPattern } from '@lemniscate/shared/policy/grant-pattern.ts';
 import { requiredPeople } from '@lemniscate/shared/policy/four-eyes.ts';
 import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
+import { isRemoteToolName } from '@lemniscate/shared/tools/remote-tool.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import { askForExtension } from '../budgets/ask-extension.ts';
@@ -24,6 +25,15 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { LiveEvents, LiveSignal } from '../ports/live-events.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import type { Signals } from '../signals.ts';
+import type { RemoteCalls } from '../remote-tools/remote-calls.ts';
+import {
+  faultOfRemoteCall,
+  isRemoteCallOpen,
+  isRemoteQuestion,
+  openRemoteCall,
+  remoteQuestion,
+  repeatRemoteCall,
+} from '../remote-tools/remote-step.ts';
 import { readProposal } from './read-proposal.ts';
 import type { Proposal } from './read-proposal.ts';
 import { recordAnswer, recordQuestion, recordRepeatedQuestion } from './record-permit.ts';
@@ -37,6 +47,8 @@ export interface PermitDeps extends RecordDeps {
   readonly newId: NewId;
   readonly clock: Clock;
   readonly signals: Signals;
+  /** Who carries calls of remote tools out; absent where no agent has any. */
+  readonly remoteCalls?: RemoteCalls;
 }
 
 /** A decision made in another dispatcher is seen at the latest after this, whatever happens to signals. */
@@ -64,6 +76,7 @@ export async function requestPermit(
     while (answer.verdict === 'waiting' && !gone.aborted) {
       const left = deadline - deps.clock.monotonicMs();
       if (left <= 0) break;
+      void deps.remoteCalls?.running(claim, proposal.callId)?.then(news.wake);
       await news.wait(Math.min(left, recheckMs), gone);
       if (await isWaiting(deps.database, claim, answer.approvalId)) continue;
       answer = await askOnce(deps, claim, proposal);
@@ -75,12 +88,16 @@ export async function requestPermit(
 }
 
 async function askOnce(deps: PermitDeps, claim: AttemptClaim, proposal: Proposal): Promise<PermitAnswer> {
-  const { answer, asked, tellAbove, opened, wished } = await deps.database.transaction((tx) =>
+  const { answer, asked, tellAbove, opened, wished, calls } = await deps.database.transaction((tx) =>
     decide(deps, tx, claim, proposal),
   );
   if (asked) {
     deps.events.announce(claim.sessionId);
     deps.signals.send('approvals', undefined);
+  }
+  if (calls === true) {
+    const { callId, tool, arguments: args, argumentsDigest } = proposal;
+    deps.remoteCalls?.begin({ claim, callId, tool, arguments: args, argumentsDigest });
   }
   if (wished === true) deps.signals.send('wishes', undefined);
   if (tellAbove !== undefined) await showAbove(deps, tellAbove);
@@ -100,6 +117,8 @@ interface Decided {
   readonly opened?: string;
   /** The call may have asked for another agent's session. */
   readonly wished?: boolean;
+  /** The call is permitted, and carried out now by whoever has decided it. */
+  readonly calls?: boolean;
 }
 
 interface KnownCall extends Record<string, unknown> {
@@ -147,7 +166,8 @@ async function decide(
   // Most policies bound neither, and a permit is waited for.
   const spent =
     maxTokens === undefined && maxCostUsd === undefined ? null : await readTotals(tx, claim.sessionId);
-  const outcomeUnknown = known?.lost_before === true && mayHaveActedOutside(locked);
+  const outcomeUnknown =
+    known?.lost_before === true && (isRemoteToolName(proposal.tool) || mayHaveActedOutside(locked));
   const session = { ...locked, waited_ms: waited, spent, outcome_unknown: outcomeUnknown };
   // What somebody decided about this very call comes before what they said about its like.
   const approval = known?.approval ?? (outcomeUnknown ? null : (known?.granted ?? null));
@@ -158,13 +178,35 @@ async function decide(
       `Call ${proposal.callId} of session ${claim.sessionId} was proposed with other arguments before. A changed call needs an id of its own.`,
       { session: claim.sessionId, call: proposal.callId },
     );
-  if (known?.answer != null) return { answer: permitAnswerSchema.parse(known.answer), asked: false };
+  const isRemote = isRemoteToolName(proposal.tool);
+  if (known?.answer != null) {
+    const answer = permitAnswerSchema.parse(known.answer);
+    if (!isRemote || answer.verdict !== 'go' || answer.result !== undefined) return { answer, asked: false };
+    return { answer: await repeatRemoteCall(tx, claim, proposal.callId, answer), asked: false };
+  }
 
   const isNew = proposedBefore === null;
   const judgement = judgeProposal(session, proposal, approval, isNew);
   const context: PermitContext = { claim, session, proposal, isNew, evaluation: judgement.evaluation };
+  const fault = isRemote && mayRun(judgement) ? await faultOfRemoteCall(tx, session, proposal) : null;
+  if (fault !== null) {
+    const answer = misfit(fault);
+    await recordAnswer(deps, tx, context, answer, null);
+    return { answer, asked: false };
+  }
   if (judgement.kind === 'answer') {
     const { answer } = judgement;
+    if (answer.verdict === 'go' && isRemote) {
+      await Promise.all([
+        recordAnswer(deps, tx, context, answer, approval),
+        openRemoteCall(tx, claim, proposal.callId),
+      ]);
+      return {
+        answer: { verdict: 'waiting', approvalId: remoteQuestion(proposal.callId) },
+        asked: false,
+        calls: true,
+      };
+    }
     if (answer.verdict === 'go' && isObjectTool(proposal.tool)) {
       const told = { ...answer, result: await carryOutObjectTool(deps, tx, session, proposal) };
       await recordAnswer(deps, tx, context, told, approval);
@@ -204,6 +246,21 @@ async function decide(
   };
 }
 
+/** A call that is refused already needs no look at its arguments. */
+function mayRun(judgement: Judgement): boolean {
+  return judgement.kind === 'ask' || (judgement.kind === 'answer' && judgement.answer.verdict === 'go');
+}
+
+function misfit(message: string): FinalAnswer {
+  return {
+    verdict: 'forbidden',
+    decidedBy: 'automation',
+    state: 'errored',
+    message,
+    reasons: ['the call does not fit what was approved'],
+  };
+}
+
 /** Stands where an approval's id would, while a call waits for the session's budget to be extended. */
 const extensionQuestion = 'extension';
 /** The same while it waits for its sub-agent. */
@@ -213,6 +270,7 @@ const childPrefix = 'child:';
 async function isWaiting(database: Transaction, claim: AttemptClaim, approvalId: string): Promise<boolean> {
   if (approvalId === extensionQuestion)
     return (await findWaitingExtension(database, claim.sessionId)) !== null;
+  if (isRemoteQuestion(approvalId)) return isRemoteCallOpen(database, claim, approvalId);
   if (approvalId.startsWith(childPrefix)) {
     const [child] = await database.query<{ state: SessionState }>(
       'SELECT state FROM sessions WHERE id = $1',
@@ -242,6 +300,8 @@ const decisions: readonly string[] = ['approval', 'extension'];
 /** Remembers between two waits that something was heard that may concern an approval. */
 function createNews(): {
   hear(signal: LiveSignal): void;
+  /** Ends the wait, or the next one. */
+  wake(): void;
   wait(ms: number, gone: AbortSignal): Promise<void>;
 } {
   let heard = false;
@@ -250,6 +310,10 @@ function createNews(): {
     hear: ({ events }) => {
       // Output of other calls is no news here; a signal without events may be anything.
       if (events !== undefined && !events.some(({ event }) => decisions.includes(event.type))) return;
+      heard = true;
+      wake?.();
+    },
+    wake: () => {
       heard = true;
       wake?.();
     },

@@ -16,6 +16,7 @@ import type { Signals } from '../signals.ts';
 import { openCredentials } from '../agents/agent-credentials.ts';
 import { tracePlacement } from '../telemetry/trace-placement.ts';
 import { pinMemory } from '../agents/memory.ts';
+import { usableRemoteTools } from '../remote-tools/remote-tool-rows.ts';
 import { mintAttempt } from './mint-attempt.ts';
 import type { MintDeps } from './mint-attempt.ts';
 import { queueAgain } from './queue-again.ts';
@@ -103,6 +104,8 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
     const files = memory?.files ?? null;
     const credentials = await credentialsOf(deps, session);
     if (credentials === null) return 'moved';
+    const { agent, agent_definition: definition, policy } = session;
+    const remoteTools = await usableRemoteTools(deps.database, agent, definition, policy);
     const order = sessionOrder(
       session,
       attempt,
@@ -112,6 +115,7 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
       deps.times,
       files,
       credentials,
+      remoteTools,
       span?.context ?? null,
     );
     const answer = await deps.servers.place(serverId, order);

@@ -1,5 +1,6 @@
 import type { FolderFile } from '@lemniscate/shared/agents/folder.ts';
 import { objectTools, toolNames } from '@lemniscate/shared/tools/catalogue.ts';
+import type { RemoteToolDefinition } from '@lemniscate/shared/tools/remote-tool.ts';
 import { mayDelegate } from '@lemniscate/shared/policy/delegation.ts';
 import { toolVerdict } from '@lemniscate/shared/policy/policy.ts';
 import type { ResumeOrder } from '@lemniscate/shared/protocol/checkpoint.ts';
@@ -51,6 +52,7 @@ export function sessionOrder(
   memory: readonly FolderFile[] | null,
   /** The environment of commands, opened for this order alone. */
   credentials: Readonly<Record<string, string>>,
+  remoteTools: readonly RemoteToolDefinition[],
   /** `traceparent` of the placement. */
   trace: string | null = null,
 ): SessionOrder {
@@ -87,6 +89,7 @@ export function sessionOrder(
     ],
     collect: [...(memory === null ? [] : (['memory'] as const)), 'files'],
     tools,
+    ...(remoteTools.length === 0 ? {} : { remoteTools: [...remoteTools] }),
     cliTools: policy.cli?.tools ?? 'own',
     continueAfterToolRejection: policy.continueAfterToolRejection,
     compactAtTokens: policy.compactAtTokens,

@@ -162,7 +162,7 @@ async function keepCollected(
   const files = end.diff === 'no' ? [] : (collected?.files ?? []);
   const remembered =
     end.pushMemory && collected?.memory !== undefined
-      ? await pushMemory(deps, tx, session, collected.memory, session.now)
+      ? await pushMemory(deps, tx, session, collected.memory, session.now, collected.refused)
       : [];
   return [...(await keepFiles(tx, session, files)), ...remembered];
 }

@@ -39,6 +39,27 @@ describe('the names in a request', () => {
     );
   });
 
+  test('an agent’s provider has to serve the model, whoever names it', () => {
+    const named = { ...offer, providerOf: (model: string) => (model === 'big-1' ? 'own' : 'outside') };
+    const ask = (model: string | undefined, agent: { model?: string; provider?: string }) =>
+      checkOrder(
+        createSessionSchema.parse({
+          instruction: 'do',
+          repository: { kind: 'git', url: 'https://h/r' },
+          ...(model === undefined ? {} : { model }),
+        }),
+        policySchema.parse({}),
+        named,
+        agent,
+      );
+    assert.equal(ask(undefined, { model: 'big-1', provider: 'own' }).model, 'big-1');
+    for (const model of [undefined, 'scripted-1'])
+      assert.throws(
+        () => ask(model, { provider: 'own' }),
+        (error) => isCodedError(error, 'provider_unknown') && error.message.includes('"own"'),
+      );
+  });
+
   test('a policy narrows models; its own becomes the default', () => {
     assert.equal(check({}, { models: ['big-1'] }).model, 'big-1');
     assert.throws(

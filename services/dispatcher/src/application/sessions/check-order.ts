@@ -14,6 +14,8 @@ export type SessionRequest = z.output<typeof createSessionSchema>;
 export interface ModelOffer {
   /** Whether a provider serves the model over the API that the runtime speaks. */
   serves(model: string, runtime: RuntimeName): boolean;
+  /** Name of the provider that serves the model; absent where nobody asks for providers by name. */
+  providerOf?(model: string): string | undefined;
   /** What a refusal names. */
   readonly examples: readonly string[];
   readonly defaultModel: string;
@@ -32,19 +34,31 @@ const serverOnlySurfaces: readonly string[] = ['api', 'trigger'];
 
 /**
  * Resolves and checks the names in a request against the fleet and the project's policy.
- * @throws CodedError `model_unknown`, `runtime_unknown`, `execution_refused`, each listing what exists
+ * @throws CodedError `model_unknown`, `runtime_unknown`, `provider_unknown`, `execution_refused`, each listing what exists
  */
 export function checkOrder(
   request: SessionRequest,
   policy: Policy,
   offer: ModelOffer,
-  agent: Pick<AgentDefinition, 'model' | 'runtime'> = {},
+  agent: Pick<AgentDefinition, 'model' | 'runtime' | 'provider'> = {},
 ): CheckedOrder {
   const wanted = request.runtime ?? agent.runtime ?? 'native';
   const runtime = named('runtime_unknown', 'runtime', wanted, allowed(runtimes, policy.runtimes));
   const model = checkModel(request.model ?? agent.model, policy.models, offer, runtime);
+  checkProvider(model, agent.provider, offer);
   checkExecution(request, policy);
   return { model, runtime };
+}
+
+/** Whoever defines the agent may have chosen a provider for where its data goes; a request cannot lead it elsewhere. */
+function checkProvider(model: string, wanted: string | undefined, offer: ModelOffer): void {
+  const serving = offer.providerOf?.(model);
+  if (wanted === undefined || serving === wanted) return;
+  throw new CodedError(
+    'provider_unknown',
+    `The agent's provider is "${wanted}", but model "${model}" is served by ${serving === undefined ? 'no provider of that name' : `"${serving}"`}. Take a model of "${wanted}".`,
+    { provider: wanted, model },
+  );
 }
 
 function checkModel(

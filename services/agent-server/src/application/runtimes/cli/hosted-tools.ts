@@ -6,6 +6,9 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { toolCatalogue } from '@lemniscate/shared/tools/catalogue.ts';
 import type { ToolName } from '@lemniscate/shared/tools/catalogue.ts';
+import { modelToolName } from '@lemniscate/shared/tools/remote-tool.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import { nameOfTool } from '../../tool-calls/remote-names.ts';
 import { runToolCall } from '../../tool-calls/run-tool-call.ts';
 import { createToolCall } from '../../tool-calls/tool-call.ts';
 import type { ToolCall } from '../../tool-calls/tool-call.ts';
@@ -71,7 +74,7 @@ export function createHostedTools(context: RuntimeContext, talk: CliTalk, cutSho
     const waited = wanted === null ? null : talk.waiting.take(name, wanted.digest);
     if (waited !== null) return { toolCall: waited, wanted };
     const callId = talk.callIds.claim(claimedId ?? 'hosted');
-    const identity = { callId, turn: Math.max(1, talk.turn), tool: cut(name, 128) };
+    const identity = { callId, turn: Math.max(1, talk.turn), tool: cut(nameOfTool(order, name), 128) };
     return { toolCall: createToolCall((event) => void sink.emit(event), identity), wanted };
   };
 
@@ -85,6 +88,7 @@ export function createHostedTools(context: RuntimeContext, talk: CliTalk, cutSho
       ...context,
       commandMaxSeconds: order.commandMaxSeconds,
       commandMaxOutputBytes: order.commandMaxOutputBytes,
+      remoteTools: order.remoteTools ?? [],
     };
     try {
       const outcome = await runToolCall(deps, open.toolCall, argumentsText, cutShort.signal());
@@ -108,7 +112,7 @@ export function createHostedTools(context: RuntimeContext, talk: CliTalk, cutSho
         response.writeHead(405, { allow: 'POST' }).end();
         return true;
       }
-      const server = createServer(order.tools, call);
+      const server = createServer(toolsOf(order), call);
       const transport = new StreamableHTTPServerTransport({});
       const alive = setInterval(() => {
         if (response.headersSent && !response.writableEnded) response.write(': waiting\n\n');
@@ -151,17 +155,26 @@ const claimedMeta = z.looseObject({
 });
 
 function createServer(
-  tools: readonly ToolName[],
+  tools: readonly Tool[],
   call: (name: string, args: unknown, claimedId: string | null) => Promise<CallToolResult>,
 ): Server {
   const server = new Server({ name: 'lemniscate', version: '1' }, { capabilities: { tools: {} } });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(toolDefinition) }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...tools] }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
     const meta = claimedMeta.safeParse(params._meta ?? {});
     const id = meta.success ? (meta.data['claudecode/toolUseId'] ?? meta.data.callId ?? null) : null;
     return call(params.name, params.arguments, id);
   });
   return server;
+}
+
+function toolsOf(order: SessionOrder): Tool[] {
+  const remote = (order.remoteTools ?? []).map(({ name, description, inputSchema }) => ({
+    name: modelToolName(name),
+    description: `(Tool of the remote server "${name.split('/')[0]}", in its words:) ${description}`,
+    inputSchema: inputSchema as Tool['inputSchema'],
+  }));
+  return [...order.tools.map(toolDefinition), ...remote];
 }
 
 function toolDefinition(name: ToolName): Tool {

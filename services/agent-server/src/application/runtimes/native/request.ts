@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { JsonObject } from '@lemniscate/shared/json.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { toolCatalogue } from '@lemniscate/shared/tools/catalogue.ts';
+import { modelToolName } from '@lemniscate/shared/tools/remote-tool.ts';
+import type { RemoteToolDefinition } from '@lemniscate/shared/tools/remote-tool.ts';
 import type { ToolName } from '@lemniscate/shared/tools/catalogue.ts';
 
 /** Room for an answer. The gateway reserves its worst case, so it is no larger than a turn of work needs. */
@@ -36,6 +38,15 @@ function toolDefinition(name: ToolName): JsonObject {
   return definition;
 }
 
+/** Another party's description is marked as such: it is not ours, and it may want to be obeyed. */
+function remoteDefinition({ name, description, inputSchema }: RemoteToolDefinition): JsonObject {
+  return {
+    name: modelToolName(name),
+    description: `(Tool of the remote server "${name.split('/')[0]}", in its words:) ${description}`,
+    input_schema: inputSchema,
+  };
+}
+
 const cached = { cache_control: { type: 'ephemeral' } } as const;
 
 /**
@@ -48,6 +59,7 @@ export function createRequest(
   transcript: readonly TranscriptMessage[],
   options: { readonly toolsBarred?: boolean; readonly maxTokens?: number } = {},
 ): string {
+  const tools = [...order.tools.map(toolDefinition), ...(order.remoteTools ?? []).map(remoteDefinition)];
   const system = [order.systemPrompt, surroundings].filter((text) => text !== '').join('\n\n');
   const marked = new Set(
     transcript
@@ -62,8 +74,8 @@ export function createRequest(
     stream: true,
     system: [{ type: 'text', text: system, ...cached }],
     // Tools stay listed when they are barred: they are part of what the provider has read already.
-    ...(order.tools.length > 0 ? { tools: order.tools.map(toolDefinition) } : {}),
-    ...(order.tools.length > 0 && options.toolsBarred === true ? { tool_choice: { type: 'none' } } : {}),
+    ...(tools.length > 0 ? { tools } : {}),
+    ...(tools.length > 0 && options.toolsBarred === true ? { tool_choice: { type: 'none' } } : {}),
     messages: transcript.map((message, index) => (marked.has(index) ? mark(message) : message)),
   });
 }

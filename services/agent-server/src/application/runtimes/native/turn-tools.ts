@@ -35,6 +35,7 @@ async function runRequest(context: StepContext, call: ToolCall, request: ToolUse
     ...context,
     commandMaxSeconds: order.commandMaxSeconds,
     commandMaxOutputBytes: order.commandMaxOutputBytes,
+    remoteTools: order.remoteTools ?? [],
   };
   return runToolCall(deps, call, request.argumentsText, context.signal);
 }

@@ -1,5 +1,6 @@
 import { createToolCall } from '../../tool-calls/tool-call.ts';
 import type { ToolCall } from '../../tool-calls/tool-call.ts';
+import { nameOfTool } from '../../tool-calls/remote-names.ts';
 import { createTextStream, cut } from '../../text-stream.ts';
 import type { RuntimeContext } from '../runtime.ts';
 import type { CallIds } from './call-ids.ts';
@@ -37,7 +38,11 @@ export function listenToTurn(context: RuntimeContext, turn: number, callIds: Cal
       onChange: async (change) => {
         if (change.kind === 'text') return text.write(change.text, signal);
         text.flush();
-        const identity = { callId: callIds.claim(change.id), turn, tool: cut(change.name, 128) };
+        const identity = {
+          callId: callIds.claim(change.id),
+          turn,
+          tool: cut(nameOfTool(context.order, change.name), 128),
+        };
         calls.set(
           change.id,
           createToolCall((event) => void sink.emit(event), identity),

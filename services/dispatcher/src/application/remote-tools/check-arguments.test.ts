@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '@lemniscate/shared/json.ts';
+import { faultOfArguments, faultOfSchema } from './check-arguments.ts';
+
+const schema: JsonObject = {
+  type: 'object',
+  properties: {
+    id: { type: 'string', maxLength: 8 },
+    pattern: { type: 'integer', minimum: 1 },
+    labels: { type: 'array', items: { $ref: '#/$defs/label' }, maxItems: 2 },
+  },
+  required: ['id'],
+  additionalProperties: false,
+  $defs: { label: { enum: ['bug', 'idea'] } },
+};
+
+test('arguments are held against the schema', () => {
+  assert.equal(faultOfSchema(schema), null);
+  for (const args of [{ id: 'a' }, { id: 'a', pattern: 2, labels: ['bug'] }])
+    assert.equal(faultOfArguments(schema, args), null);
+  for (const args of [
+    {},
+    { id: 7 },
+    { id: 'far too long' },
+    { id: 'a', other: 1 },
+    { id: 'a', pattern: 0 },
+    { id: 'a', labels: ['other'] },
+    { id: 'a', labels: ['bug', 'bug', 'bug'] },
+    { id: 'a', pattern: 'x' },
+  ])
+    assert.match(faultOfArguments(schema, args) ?? '', /#/, JSON.stringify(args));
+});
+
+test('a stranger’s regular expression is never run', () => {
+  const hostile: JsonObject = {
+    type: 'object',
+    properties: { text: { type: 'string', pattern: '^(a+)+$' } },
+    patternProperties: { '^(x+)+$': { type: 'string' } },
+    additionalProperties: false,
+  };
+  const began = performance.now();
+  assert.equal(faultOfArguments(hostile, { text: `${'a'.repeat(40)}!`, [`${'x'.repeat(40)}!`]: 'y' }), null);
+  assert.ok(performance.now() - began < 500);
+});
+
+test('schemas that cannot be used are told so, and never throw', () => {
+  let deep: JsonObject = { type: 'object' };
+  for (let level = 0; level < 40; level += 1) deep = { type: 'object', properties: { a: deep } };
+  const bad: JsonObject[] = [
+    { type: 'string' },
+    deep,
+    { type: 'object', description: 'x'.repeat(70_000) },
+    { type: 'object', $ref: '#/nowhere' },
+    { type: 'object', $ref: '#' },
+  ];
+  for (const one of bad) assert.notEqual(faultOfSchema(one), null, JSON.stringify(one).slice(0, 80));
+  assert.match(faultOfArguments({ type: 'object', $ref: '#' }, {}) ?? '', /cannot be read/);
+  assert.match(faultOfArguments(schema, { id: 'x'.repeat(300_000) }) ?? '', /longer/);
+});
