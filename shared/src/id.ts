@@ -18,6 +18,7 @@ export const idPrefixes = {
   inboxItem: 'inb',
   trigger: 'trg',
   hook: 'hook',
+  environment: 'env',
 } as const;
 export type IdKind = keyof typeof idPrefixes;
 

@@ -18,6 +18,7 @@ import { registerSkills } from './commands/skills.ts';
 import { registerRun } from './commands/run.ts';
 import { registerApprovals, registerSessions } from './commands/sessions.ts';
 import { registerDoctor } from './commands/doctor.ts';
+import { registerEnvironments } from './commands/environments.ts';
 import { registerExtend } from './commands/extend.ts';
 import { registerIntake } from './commands/intake.ts';
 import { registerMessage } from './commands/message.ts';
@@ -38,6 +39,7 @@ const commands = [
   registerMessage,
   registerPause,
   registerProjects,
+  registerEnvironments,
   registerRevoke,
   registerLogin,
   registerRoles,

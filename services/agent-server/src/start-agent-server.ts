@@ -11,6 +11,8 @@ import { bootTimeMs } from './adapters/boot-clock.ts';
 import { readCrashPoint } from './adapters/crash-points.ts';
 import { createDispatcherClient } from './adapters/dispatcher-client.ts';
 import { createServeEgress } from './adapters/egress/connect-proxy.ts';
+import type { Outside } from './adapters/egress/connect-proxy.ts';
+import { createEnvironmentFolder } from './adapters/environments/environment-folder.ts';
 import { createJournalFolder } from './adapters/journal-folder.ts';
 import { joinFleet } from './adapters/join-fleet.ts';
 import { lockFolder } from './adapters/folder-lock.ts';
@@ -47,15 +49,16 @@ export interface AgentServer {
 
 /**
  * Builds and starts an agent server: what an earlier process left is destroyed before anything new begins.
+ * @param outside what egress reaches in the place of the internet
  * @throws CodedError that names the file, port or variable at fault
  */
-export async function startAgentServer(config: Config, log: Logger): Promise<AgentServer> {
+export async function startAgentServer(config: Config, log: Logger, outside?: Outside): Promise<AgentServer> {
   if (config.join !== null) await joinFleet({ ...config.join, capacity: config.capacity }, config.tls, log);
   const tls = readTlsMaterial(config.tls, new Date());
   await mkdir(config.stateFolder, { recursive: true, mode: 0o711 });
   const lock = await lockFolder(config.stateFolder);
   try {
-    return await startInFolder(config, tls, lock, log);
+    return await startInFolder(config, tls, lock, log, outside);
   } catch (error) {
     await lock.release();
     throw error;
@@ -79,6 +82,8 @@ export const dispatcherCalls = [
 
 /** Repositories kept at hand, and told to the dispatcher. */
 const maxMirrors = 64;
+/** Environments kept at hand. */
+const maxEnvironments = 32;
 
 /** The disk that holds sandboxes and working copies. Asking takes a few microseconds. */
 function diskOf(folder: string): Pick<ServerStatus, 'disk'> {
@@ -91,6 +96,7 @@ async function startInFolder(
   tls: TlsMaterial,
   lock: FolderLock,
   log: Logger,
+  outside?: Outside,
 ): Promise<AgentServer> {
   const profiles = await readProfilesFile(config.profilesFile);
   const image = profiles.find(({ name }) => name === 'default')?.image;
@@ -115,15 +121,23 @@ async function startInFolder(
   });
   const journals = createJournalFolder(join(config.stateFolder, 'journals'));
   const spool = createPatchSpoolFolder(config.stateFolder);
-  const cleaner = createCleaner({ spool, workingCopies, log });
   const objectCache = createObjectCache(join(config.stateFolder, 'objects'), 1024 ** 3);
   const snapshots = createSnapshots({ folder: join(config.stateFolder, 'snapshots'), driver });
+  const environments = createEnvironmentFolder({
+    folder: join(config.stateFolder, 'environments'),
+    snapshots,
+    driver,
+    profiles,
+    maxKept: maxEnvironments,
+  });
+  const cleaner = createCleaner({ spool, workingCopies, environments, log });
   const destroyed = await driver.recover();
   await Promise.all([
     workingCopies.recover(),
     journals.recover(),
     spool.recover(),
     snapshots.recover(),
+    environments.recover(),
     objectCache.trim(),
   ]);
   log.info({ server: tls.name, driver: driver.name, capabilities, destroyed }, 'starting');
@@ -153,8 +167,9 @@ async function startInFolder(
       journals,
       spool,
       snapshots,
+      environments,
       uploadObject,
-      serveEgress: createServeEgress(),
+      serveEgress: createServeEgress(outside),
       objectCache,
       runtimes: runtimeRegistry,
       clock: systemClock,

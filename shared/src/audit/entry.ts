@@ -47,6 +47,12 @@ export const auditEntryTypes = [
   'remote_tool.approved', // agent, tool, digest of its definition
   'remote_tool.changed', // a server describes an approved tool otherwise: both digests
   'remote_tool.called', // call, tool, digests of arguments and result, how long
+  'environment.requested', // environment, project, cause, the session that prepares it
+  'environment.built', // environment, key, digest and bytes of its archive
+  'environment.failed', // environment, reason
+  'environment.used', // of a session: environment, key, digest of the archive
+  'environment.skipped', // of a session: key, why it goes on without
+  'environment.awaited', // of a session: key, the build that it waits for
   'credential.changed', // its owner, name and version; never a value
   'credential.removed',
   'skill.pushed', // skill, project, version, digest of its files

@@ -59,6 +59,9 @@ export const errorCatalogue = {
   sandbox_start_failed: { status: 500, title: 'The sandbox did not start' },
   sandbox_lost: { status: 500, title: 'The sandbox is gone' },
   sandbox_leaked: { status: 500, title: 'The sandbox could not be removed' },
+  // environments
+  environment_failed: { status: 422, title: 'The environment could not be prepared' },
+  environment_unknown: { status: 404, title: 'Unknown environment' },
   // checkpoints
   checkpoint_failed: { status: 500, title: 'The checkpoint could not be taken' },
   checkpoint_unreadable: { status: 500, title: 'The checkpoint cannot be restored' },

@@ -5,6 +5,7 @@ import { gatewayRulesSchema } from '../model/gateway-rules.ts';
 import { providerTools } from '../model/provider-tools.ts';
 import { delegationSchema } from './delegation.ts';
 import { egressRuleSchema } from './egress.ts';
+import { environmentSchema } from './environment.ts';
 import { defaultFlaggedPaths } from './flagged-paths.ts';
 import {
   budgetsSchema,
@@ -51,6 +52,8 @@ const writtenPolicySchema = z.strictObject({
   mcpServers: z.array(nameSchema).max(200).optional(),
   /** Name of the sandbox profile; absent: the fleet's default one. */
   sandboxProfile: nameSchema.optional(),
+  /** How the project's dependencies are installed before its sessions; absent: they get what the image has. */
+  environment: environmentSchema.optional(),
   /** What the model gateway lets this project do beyond its lists. */
   gateway: gatewayRulesSchema.optional(),
   /** Whether a person's rejection lets the loop go on with a message to the model. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { diffSummarySchema } from '../repository/diff.ts';
 import { endReasons } from '../session/end.ts';
 import { sha256Schema } from './identity.ts';
+import { readableObjectSchema } from './readable-object.ts';
 import { carriedPatchSchema } from './session-result.ts';
 
 /** Why a checkpoint is taken: the session is put away, or it goes on and may be lost. */
@@ -43,14 +44,12 @@ export const takeCheckpointAnswerSchema = z.object({
 });
 export type TakeCheckpointAnswer = z.infer<typeof takeCheckpointAnswerSchema>;
 
-const readable = z.object({ url: z.string(), sha256: sha256Schema, bytes });
-
 /** What a session goes on from, as its next server is told: addresses to read from, valid for minutes. */
 export const resumeOrderSchema = z.object({
   number: z.int().min(1),
   baseCommit: commit,
-  transcript: readable,
-  archive: readable,
+  transcript: readableObjectSchema,
+  archive: readableObjectSchema,
 });
 export type ResumeOrder = z.infer<typeof resumeOrderSchema>;
 

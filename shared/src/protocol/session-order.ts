@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { orderedRepositorySchema } from '../repository/source.ts';
 import { credentialNameSchema } from './credential.ts';
+import { buildOrderSchema, environmentOrderSchema } from './environment.ts';
 import { egressRuleSchema } from '../policy/egress.ts';
 import { folderFileSchema, folderPathSchema } from '../agents/folder.ts';
 import { remoteToolDefinitionSchema } from '../tools/remote-tool.ts';
@@ -73,6 +74,10 @@ export const sessionOrderSchema = z.object({
   egress: z.array(egressRuleSchema).max(200).optional(),
   /** The agent's credentials: the environment of every command, written down nowhere on the server. */
   credentials: z.record(credentialNameSchema, z.string().max(64 * 1024)).optional(),
+  /** The project's environment, which goes under the working copy; absent: none. */
+  environment: environmentOrderSchema.optional(),
+  /** The session prepares that environment instead of working. */
+  build: buildOrderSchema.optional(),
   /** Bearer of the model relay and nothing else; valid under this server's certificate while the attempt runs. */
   relayToken: z.string(),
   /** First lease; the server counts it from when the order arrived. Milliseconds. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { endReasons } from '../session/end.ts';
 import { diffSummarySchema } from '../repository/diff.ts';
 import { folderFileSchema, folderPathSchema } from '../agents/folder.ts';
+import { builtEnvironmentSchema } from './environment.ts';
 import { sha256Schema } from './identity.ts';
 
 /** Patches up to this many bytes travel inline and stay in Postgres; larger ones go through an upload. */
@@ -48,6 +49,8 @@ export const sessionResultSchema = z.object({
   patch: carriedPatchSchema.nullable(),
   /** Folders of `/home/agent` as they were left, their contents uploaded before. */
   collected: collectedFoldersSchema.optional(),
+  /** Of a session that prepared an environment and `finished`. */
+  environment: builtEnvironmentSchema.optional(),
   timingsMs: z.record(z.string(), z.number()),
 });
 export type SessionResult = z.infer<typeof sessionResultSchema>;

@@ -3,6 +3,7 @@ import type { PeerCertificate } from 'node:tls';
 import { Agent } from 'undici';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { takeCheckpointAnswerSchema } from '@lemniscate/shared/protocol/checkpoint.ts';
+import { resolvedEnvironmentSchema } from '@lemniscate/shared/protocol/environment.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
 import { nextMessageAnswerSchema } from '@lemniscate/shared/protocol/next-message.ts';
@@ -97,6 +98,10 @@ export function createDispatcherClient(
     objectAddresses: async (held, digests, signal) =>
       objectAddressesSchema.parse(await ask(held, 'objects', { digests }, deadlines.upload, signal))
         .addresses,
+    resolveEnvironment: async (held, needed, signal) =>
+      resolvedEnvironmentSchema.parse(
+        await call(path(held, 'environment'), needed, deadlines.upload, signal),
+      ),
     warm: async () => {
       // Any answer will do: what counts is the handshake.
       const greet = async (through: Agent) => {

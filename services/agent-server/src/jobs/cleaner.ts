@@ -1,3 +1,4 @@
+import type { Environments } from '../application/ports/environments.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { PatchSpool } from '../application/ports/patch-spool.ts';
 import type { WorkingCopies } from '../application/ports/working-copies.ts';
@@ -15,6 +16,7 @@ const everyMs = 2 * 60_000;
 export function createCleaner(deps: {
   readonly spool: Pick<PatchSpool, 'expire'>;
   readonly workingCopies: Pick<WorkingCopies, 'tidy'>;
+  readonly environments: Pick<Environments, 'tidy'>;
   readonly log: Log;
 }): Cleaner {
   const { log } = deps;
@@ -24,6 +26,8 @@ export function createCleaner(deps: {
   async function clean(): Promise<void> {
     const patches = await deps.spool.expire(keptPatches);
     if (patches.length > 0) log.warn({ removed: patches }, 'patches that nobody came for were removed');
+    const trees = await deps.environments.tidy();
+    if (trees.length > 0) log.info({ removed: trees }, 'environments that were long unused were removed');
     const mirrors = await deps.workingCopies.tidy();
     if (mirrors.length > 0) log.info({ removed: mirrors }, 'cached repositories were removed');
   }

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { Agent } from 'undici';
 import type { ServerCommand, SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { toolNames } from '@lemniscate/shared/tools/catalogue.ts';
+import type { Outside } from '../adapters/egress/connect-proxy.ts';
 import { sandboxDrivers } from '../adapters/sandbox/registry.ts';
 import type { Config } from '../config.ts';
 import { startAgentServer } from '../start-agent-server.ts';
@@ -130,10 +131,14 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
 }
 
 /** Starts an agent server on a stage of its own. */
-export async function startBench(t: TestContext, change: Partial<Config> = {}): Promise<Bench> {
+export async function startBench(
+  t: TestContext,
+  change: Partial<Config> = {},
+  outside?: Outside,
+): Promise<Bench> {
   const stage = await startStage(t, change);
   const log = pino({ level: process.env['LEMNISCATE_TEST_LOG'] ?? 'silent' }, pino.destination(2));
-  const server = await startAgentServer(stage.config, log);
+  const server = await startAgentServer(stage.config, log, outside);
   stage.atEnd(() => server.stop());
   return {
     ...stage,

@@ -21,6 +21,8 @@ import {
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { toProblem } from '@lemniscate/shared/errors/problem.ts';
+import { resolveEnvironmentSchema } from '@lemniscate/shared/protocol/environment.ts';
+import type { ResolvedEnvironment, ResolveEnvironment } from '@lemniscate/shared/protocol/environment.ts';
 import { giveBackSchema, takeCheckpointSchema } from '@lemniscate/shared/protocol/checkpoint.ts';
 import type {
   GiveBack,
@@ -59,6 +61,7 @@ export interface ScriptedDispatcher {
   onPermit: (request: PermitRequest) => PermitAnswer;
   onModel: (request: ModelRequest) => ScriptedTurn;
   onNextMessage: (request: NextMessageRequest) => NextMessageAnswer;
+  onEnvironment: (needed: ResolveEnvironment) => ResolvedEnvironment;
   /** Looked at before a result is taken; an error refuses it. */
   onResult: (result: SessionResult) => CodedError | null;
   /** What becomes of a checkpoint; all are recorded. */
@@ -151,6 +154,8 @@ export async function startScriptedDispatcher(
       return json(response, 200, { taken: true });
     }
     if (what === 'uploads') return json(response, 200, store.announce(uploadRequestSchema.parse(body)));
+    if (what === 'environment')
+      return json(response, 200, self.onEnvironment(resolveEnvironmentSchema.parse(body)));
     if (what === 'objects') {
       const { digests } = objectAddressesRequestSchema.parse(body);
       const found = digests.map((sha256) => [sha256, store.contentAddress(sha256)] as const);
@@ -212,6 +217,7 @@ export async function startScriptedDispatcher(
     onModel: () => ({ blocks: [{ text: 'Nothing to do.' }] }),
     onNextMessage: () => ({ kind: 'end', reason: 'finished' }),
     onResult: () => null,
+    onEnvironment: () => ({ kind: 'without', why: 'There is none.' }),
     onCheckpoint: ({ cause }) => ({ outcome: cause === 'pause' ? 'paused' : 'stored', number: 1 }),
     checkpoints: [],
     givenBack: [],

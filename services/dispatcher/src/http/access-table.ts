@@ -130,6 +130,9 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'POST /v1/projects/:id/policy/try': row('projects', 'project', readers),
   'GET /v1/projects/:id/policies': row('projects', 'project', readers),
   'GET /v1/projects/:id/policies/:version': row('projects', 'project', readers),
+  'GET /v1/projects/:id/environments': row('projects', 'project', readers),
+  'GET /v1/projects/:id/environments/:environment': row('projects', 'project', readers),
+  'POST /v1/projects/:id/environments': row('projects', 'project', admins),
   'GET /v1/projects/:id/queue': row('projects', 'project', [...readers, 'operator']),
   'PUT /v1/projects/:id/queue': row('servers', 'fleet', operators),
 

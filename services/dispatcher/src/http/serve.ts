@@ -14,6 +14,9 @@ import type { ReviewDeps } from '../application/review/decide-diff.ts';
 import { registerAccessRoutes } from './access-routes.ts';
 import type { AccessRouteDeps } from './access-routes.ts';
 import type { AgentCredentialDeps } from '../application/agents/agent-credentials.ts';
+import { registerEnvironmentRoutes, registerResolveEnvironmentRoute } from './environment-routes.ts';
+import type { AskBuildDeps } from '../application/environments/ask-build.ts';
+import type { ResolveDeps } from '../application/environments/resolve-environment.ts';
 import { registerCredentialRoutes } from './credential-routes.ts';
 import { registerAgentRoutes } from './agent-routes.ts';
 import type { SkillDeps } from '../application/agents/skills.ts';
@@ -127,6 +130,7 @@ export type PublicDeps = FrameDeps &
   AccessRouteDeps &
   SkillDeps &
   AgentCredentialDeps &
+  AskBuildDeps &
   MetricsRouteDeps &
   WatchDeps &
   MemoryRouteDeps &
@@ -149,6 +153,7 @@ export type InternalDeps = FrameDeps &
   PermitDeps &
   ResultDeps &
   CheckpointRouteDeps &
+  ResolveDeps &
   UploadDeps &
   WatchDeps &
   GatewayDeps;
@@ -213,6 +218,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerLoginRoutes(app, deps);
   registerAgentRoutes(app, deps);
   registerCredentialRoutes(app, deps);
+  registerEnvironmentRoutes(app, deps);
   registerMemoryRoutes(app, deps);
   registerObjectRoutes(app, deps);
   registerInboxRoutes(app, deps);
@@ -246,6 +252,7 @@ export async function serveInternal(
   registerAttemptUploadRoutes(app, deps);
   registerGatewayRoutes(app, deps);
   registerAttachmentRoutes(app, deps);
+  registerResolveEnvironmentRoute(app, deps);
   return open(app, address, 'LEMNISCATE_INTERNAL_PORT');
 }
 

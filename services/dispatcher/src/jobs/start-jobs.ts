@@ -1,5 +1,7 @@
 import { closeAbandoned } from '../application/audit/abandoned-calls.ts';
 import { endStopped } from '../application/intake/stop-fleet.ts';
+import { watchEnvironments } from '../application/environments/watch-environments.ts';
+import type { WatchEnvironmentsDeps } from '../application/environments/watch-environments.ts';
 import { createQueueBook } from '../application/admission/queue-book.ts';
 import { queueDepth } from '../application/admission/admit-sessions.ts';
 import { endPinned } from '../application/placement/end-pinned.ts';
@@ -55,6 +57,7 @@ export interface JobDeps
     ReapExchangesDeps,
     AliveDeps,
     RevocationWatchDeps,
+    WatchEnvironmentsDeps,
     RetainDeps,
     StartWishDeps {
   readonly rebuildLedger: () => Promise<void>;
@@ -133,6 +136,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['old deliveries', 60_000, null, () => forgetOld(deps.database)],
     ['answers', 1_000, 'ended', () => answerSessions(deps)],
     ['inbox', 1_000, 'approvals', () => fillInbox(deps)],
+    ['environments', 5_000, 'ended', () => watchEnvironments(deps)],
     ['retention', 60_000, null, () => applyRetention(deps)],
     ['content', 10_000, 'ended', () => retainContent(deps)],
     ['object removals', 10_000, 'erased', () => removeObjects(deps)],

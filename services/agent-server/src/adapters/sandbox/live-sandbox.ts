@@ -22,7 +22,8 @@ export interface SandboxParts {
   /** Settles when the main process is gone; `killed` tells a SIGKILL from an exit of its own. */
   readonly exited: Promise<{ readonly killed: boolean }>;
   counters(): Promise<SandboxCounters>;
-  layTree?(tree: string): Promise<void>;
+  layTree?(tree: string, under?: string): Promise<void>;
+  layHome?(tree: string): Promise<void>;
   /** Kills everything now; need not wait. */
   terminate(): void;
   /** Waits for the end, removes and verifies. @throws CodedError `sandbox_leaked` */
@@ -79,6 +80,7 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
     listen: (port, onConnection, signal) => wire.listen(port, onConnection, signal),
     ping: (timeoutMs) => wire.ping(timeoutMs),
     ...(parts.layTree === undefined ? {} : { layTree: parts.layTree }),
+    ...(parts.layHome === undefined ? {} : { layHome: parts.layHome }),
     killCommands: () => wire.killCommands(killDeadlineMs),
     counters: () => parts.counters(),
     ended,

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { chmod, chown, mkdir, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -32,7 +32,7 @@ const script = `mkdir /git/objects || exit
 cp -p /checkout/git/index /git/index || exit
 echo . | tr '\\n' '\\0' >/tmp/paths
 find . -path ./.git -prune -o -type f -size +${maxFileMebibytes}M -printf ':(exclude,literal)%P\\0' 2>/dev/null >/tmp/large
-cat /tmp/large >>/tmp/paths
+cat /tmp/large /git/excluded >>/tmp/paths
 git add -A --ignore-errors --pathspec-from-file=/tmp/paths --pathspec-file-nul 2>/tmp/unreadable; added=$?
 test -s /tmp/large && { printf 'larger than ${maxFileMebibytes} MiB, left out: '; tr '\\0' ' ' </tmp/large | sed 's/:(exclude,literal)//g' | head -c 2000; echo; } >&2
 test $added -eq 0 || { head -c 2000 /tmp/unreadable >&2; test $added -eq 1 || exit $added; }
@@ -51,6 +51,8 @@ export async function makeDiff(
     mirror: Mirror;
     checkout: Checkout;
     workspace: string;
+    /** Paths that are no part of anybody's work. */
+    excluded: readonly string[];
     spool: string;
     user: { uid: number; gid: number };
     timeoutMs: number;
@@ -61,6 +63,11 @@ export async function makeDiff(
   await rm(ownDir, { recursive: true, force: true });
   await mkdir(ownDir, { recursive: true });
   await chmod(input.spool, 0o755);
+  await writeFile(
+    join(ownDir, 'excluded'),
+    input.excluded.map((path) => `:(exclude,literal)${path}\0`).join(''),
+    { mode: 0o644 },
+  );
   if (process.getuid?.() === 0) await chown(ownDir, input.user.uid, input.user.gid);
   const patchFile = join(input.spool, 'patch');
   const { baseCommit, baseTree } = input.checkout;

@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { lstat, chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
 import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
-import type { LayRequest, WorkingCopies, WorkingCopy } from '../../application/ports/working-copies.ts';
+import type {
+  LayRequest,
+  Revision,
+  WorkingCopies,
+  WorkingCopy,
+} from '../../application/ports/working-copies.ts';
 import { ensureCheckout } from './checkout.ts';
 import type { Checkout } from './checkout.ts';
 import { makeDiff } from './diff.ts';
@@ -29,6 +35,35 @@ export interface WorkingCopyOptions {
   readonly maxMirrorAgeMs: number;
   /** Told when a copy could not be put aside; the next session then copies for itself. */
   readonly onSpareFailure: (error: unknown) => void;
+}
+
+/** Those of the paths at which a checkout has nothing. */
+async function notIn(tree: string, paths: readonly string[]): Promise<string[]> {
+  const missing: string[] = [];
+  for (const path of paths) if ((await factsOf(join(tree, path))) === null) missing.push(path);
+  return missing;
+}
+
+/** The same paths, but for a folder that both trees have those within it: another commit may have more folders. */
+async function spreadOver(under: string, tree: string, paths: readonly string[]): Promise<string[]> {
+  const spread: string[] = [];
+  for (const path of paths) {
+    const [below, own] = await Promise.all([factsOf(join(under, path)), factsOf(join(tree, path))]);
+    if (below?.isDirectory() !== true || own?.isDirectory() !== true) spread.push(path);
+    else {
+      const names = (await readdir(join(under, path))).map((name) => join(path, name));
+      spread.push(...(await spreadOver(under, tree, names)));
+    }
+  }
+  return spread;
+}
+
+/** Null where there is nothing. */
+function factsOf(path: string): Promise<Stats | null> {
+  return lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+    throw error;
+  });
 }
 
 /** Working copies from a mirror cache: one checkout a commit, one copy of it a session. */
@@ -83,6 +118,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
     request: LayRequest,
     mirror: Mirror,
     checkout: Checkout,
+    installed: readonly string[],
     release: () => void,
   ): WorkingCopy => {
     const spool = join(sessions, randomUUID());
@@ -100,8 +136,9 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
             throw error;
           },
         ),
-      diff: () =>
+      diff: async () =>
         makeDiff(throwawayGit, {
+          excluded: await notIn(checkout.tree, installed),
           mirror,
           checkout,
           workspace: request.folder,
@@ -118,6 +155,29 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
     };
   };
 
+  /** Where trees cannot be laid, only the revision's own files are copied; what lies under them is the caller's. */
+  const layFiles = async (request: LayRequest, { tree }: Checkout, under?: string): Promise<void> => {
+    const { folder, layTree, signal, deadlineMs: timeoutMs } = request;
+    if (layTree === undefined) await spares.lay(tree, folder, { signal, timeoutMs });
+    else await layTree(tree, under);
+  };
+
+  const revisionOf = (
+    { signal, deadlineMs: timeoutMs }: LayRequest,
+    mirror: Mirror,
+    { tree, baseCommit }: Checkout,
+    lay: Revision['lay'],
+  ): Revision => ({
+    commit: baseCommit,
+    tree,
+    lay,
+    readAt: async (commit, path) => {
+      const args = [`--git-dir=${mirror.gitDir}`, 'cat-file', 'blob', `${commit}:${path}`];
+      const found = await hostGit(args, { signal, timeoutMs });
+      return found.exitCode === 0 ? found.stdout : null;
+    },
+  });
+
   return {
     async lay(request) {
       await (prepared ??= prepare());
@@ -125,14 +185,14 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
       try {
         const { mirror, checkout } = await bring(request);
         request.signal.throwIfAborted();
-        if (request.restoredFrom !== undefined) return workingCopy(request, mirror, checkout, release);
-        if (request.layTree === undefined)
-          await spares.lay(checkout.tree, request.folder, {
-            signal: request.signal,
-            timeoutMs: request.deadlineMs,
-          });
-        else await request.layTree(checkout.tree);
-        return workingCopy(request, mirror, checkout, release);
+        let { installed = [] } = request;
+        const lay: Revision['lay'] = async (under) => {
+          if (under !== undefined) installed = await spreadOver(under.tree, checkout.tree, under.installed);
+          await layFiles(request, checkout, under?.tree);
+        };
+        if (request.restoredFrom === undefined)
+          await (request.fill?.(revisionOf(request, mirror, checkout, lay)) ?? lay());
+        return workingCopy(request, mirror, checkout, installed, release);
       } catch (error) {
         release();
         throw error;

@@ -3,6 +3,7 @@ import type {
   TakeCheckpoint,
   TakeCheckpointAnswer,
 } from '@lemniscate/shared/protocol/checkpoint.ts';
+import type { ResolvedEnvironment, ResolveEnvironment } from '@lemniscate/shared/protocol/environment.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { PermitAnswer, PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
 import type { NextMessageAnswer, NextMessageRequest } from '@lemniscate/shared/protocol/next-message.ts';
@@ -60,6 +61,12 @@ export interface Dispatcher {
     digests: readonly string[],
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, string>>>;
+  /** The environment that the session's commit needs, or what its policy wants where there is none. */
+  resolveEnvironment(
+    held: Held,
+    needed: ResolveEnvironment,
+    signal: AbortSignal,
+  ): Promise<ResolvedEnvironment>;
   /** `POST /model/anthropic/v1/messages`; a status outside 2xx is an answer too, not an error. */
   askModel(relayToken: string, body: string, signal: AbortSignal): Promise<ModelAnswer>;
   /** One exchange of a program that speaks a model's API by itself, at any endpoint of the gateway. */

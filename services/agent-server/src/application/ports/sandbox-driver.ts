@@ -130,8 +130,11 @@ export interface Sandbox {
   /**
    * Lays a host tree that never changes into the empty workspace, in the same few milliseconds whatever its size: what
    * is written goes to the sandbox' disk, the tree stays as it is. Absent where this machine cannot; then files are copied.
+   * @param under another one that is seen where the first has nothing
    */
-  layTree?(tree: string): Promise<void>;
+  layTree?(tree: string, under?: string): Promise<void>;
+  /** The same for `/home/agent`, before anything else is put there. Absent where `layTree` is. */
+  layHome?(tree: string): Promise<void>;
   /** Kills every command, not the supervisor; resolves when they are gone. */
   killCommands(): Promise<void>;
   /** Tells a broken bound that the sandbox itself survived (the kernel killed or refused one of its commands). */
@@ -178,6 +181,8 @@ export interface SandboxDriver {
    * `sandbox_driver_missing` when the engine does not have it
    */
   fingerprint(profile: SandboxProfile): Promise<string>;
+  /** Digest of the system that commands see: of the image, or of the host's own. What was installed on top belongs to it. */
+  base(profile: SandboxProfile): Promise<string>;
   /** Starts a sandbox with its supervisor answering. @throws CodedError `sandbox_start_failed` */
   boot(id: string, profile: SandboxProfile): Promise<Sandbox>;
   runThrowaway(run: ThrowawayRun): Promise<ThrowawayResult>;

@@ -16,9 +16,24 @@ export interface LayRequest {
   /** Owner of what is laid: the uid and gid that commands run as. */
   readonly user: { readonly uid: number; readonly gid: number };
   /** Lays a tree under the folder without copying it; absent: the folder takes copies only. */
-  readonly layTree?: (tree: string) => Promise<void>;
+  readonly layTree?: (tree: string, under?: string) => Promise<void>;
+  /** Fills the folder instead of the usual laying, from what the revision has. Not called with `restoredFrom`. */
+  readonly fill?: (revision: Revision) => Promise<void>;
+  /** Paths of the workspace that came with an environment: no part of a diff unless the repository has them. */
+  readonly installed?: readonly string[];
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
+}
+
+/** The commit that is to be laid, on the host, where nothing changes it. */
+export interface Revision {
+  readonly commit: string;
+  /** Its files. Hostile: links may lead anywhere. */
+  readonly tree: string;
+  /** A file of another commit of the same repository; null where this server has no such commit or file. */
+  readAt(commit: string, path: string): Promise<string | null>;
+  /** The usual laying, with a tree under it of which these paths are no part of a diff. */
+  lay(under?: { readonly tree: string; readonly installed: readonly string[] }): Promise<void>;
 }
 
 /** The session's diff with its patch in a spool file that `discard` removes. */

@@ -20,6 +20,7 @@ const reasonsByCode: Partial<Record<ErrorCode, EndReason>> = {
   repository_source_refused: 'repository_failed',
   revision_missing: 'repository_failed',
   digest_mismatch: 'repository_failed',
+  environment_failed: 'environment_failed',
   sandbox_start_failed: 'start_failed',
   sandbox_driver_missing: 'start_failed',
   provider_unknown: 'model_failed',

@@ -3,6 +3,7 @@ import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
 import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { SessionEnd } from '@lemniscate/shared/session/end.ts';
 import type { CollectedFolders } from '@lemniscate/shared/protocol/session-result.ts';
+import type { BuiltEnvironment } from '@lemniscate/shared/protocol/environment.ts';
 import { collectFolders } from './collect-folders.ts';
 import type { SpooledPatch } from '../ports/patch-spool.ts';
 import type { Ending } from './ending.ts';
@@ -16,6 +17,8 @@ export interface FinishedWork {
   readonly diff: { readonly summary: DiffSummary; readonly patch: SpooledPatch } | null;
   /** What the agent kept outside the repository. */
   readonly collected: CollectedFolders | null;
+  /** What a session has built that prepares an environment. */
+  readonly environment?: BuiltEnvironment;
 }
 
 const diffWanted: ReadonlySet<SessionEnd['diff']> = new Set(['yes', 'readable']);

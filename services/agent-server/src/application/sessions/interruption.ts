@@ -1,7 +1,7 @@
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 
 /** Why an attempt is given up without a result. */
-export type AbandonCause = 'stale' | 'deleted' | 'replaced' | 'lease_lost' | 'shutdown';
+export type AbandonCause = 'parked' | 'stale' | 'deleted' | 'replaced' | 'lease_lost' | 'shutdown';
 
 /**
  * What can come from outside while a session runs. `stop`: end it for a reason that the dispatcher has recorded, with

@@ -1,5 +1,5 @@
 import type { Sandbox } from '../ports/sandbox-driver.ts';
-import type { WorkingCopy } from '../ports/working-copies.ts';
+import type { Revision, WorkingCopy } from '../ports/working-copies.ts';
 import { abortable } from '../abortable.ts';
 import type { SessionContext } from './session-context.ts';
 
@@ -8,6 +8,7 @@ export async function layWorkingCopy(
   context: SessionContext,
   sandbox: Sandbox,
   signal: AbortSignal,
+  fill?: (revision: Revision) => Promise<void>,
 ): Promise<WorkingCopy> {
   const { deps, order, timings, unwind } = context;
   const laying = deps.workingCopies.lay({
@@ -17,6 +18,8 @@ export async function layWorkingCopy(
     ...(order.resume === undefined ? {} : { restoredFrom: order.resume.baseCommit }),
     user: sandbox.commandUser,
     ...(sandbox.layTree === undefined ? {} : { layTree: sandbox.layTree }),
+    ...(fill === undefined ? {} : { fill }),
+    ...(order.environment?.installed === undefined ? {} : { installed: order.environment.installed }),
     signal,
     deadlineMs: order.startWithinMs,
   });

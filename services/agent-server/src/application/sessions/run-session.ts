@@ -1,3 +1,4 @@
+import { buildEnvironment } from '../environments/build-environment.ts';
 import { endingOfError } from './ending.ts';
 import type { Ending, SessionStage } from './ending.ts';
 import { finishSession } from './finish-session.ts';
@@ -45,6 +46,7 @@ async function carryOut(context: SessionContext): Promise<FinishedWork | null> {
   try {
     started = await startSession(context);
     stage = 'working';
+    if (started.build !== null) return await buildEnvironment(context, started.build, started.sandbox);
     const worked = await work(context, started);
     if (worked === paused) return null;
     ending = worked;
@@ -59,6 +61,7 @@ async function carryOut(context: SessionContext): Promise<FinishedWork | null> {
     await giveBack(context, ending);
     return null;
   }
+  if (started.build !== null) return { ending, diff: null, collected: null };
   try {
     return await finishSession(context, started, ending);
   } catch (error) {

@@ -43,7 +43,7 @@ export async function sendResult(
 
 function resultOf(
   { timings }: SessionContext,
-  { ending, diff, collected }: FinishedWork,
+  { ending, diff, collected, environment }: FinishedWork,
   patch: SessionResult['patch'],
 ): SessionResult {
   return {
@@ -52,6 +52,7 @@ function resultOf(
     diff: diff?.summary ?? null,
     patch,
     ...(collected === null ? {} : { collected }),
+    ...(environment === undefined ? {} : { environment }),
     timingsMs: timings.all(),
   };
 }

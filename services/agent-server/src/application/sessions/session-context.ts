@@ -4,6 +4,7 @@ import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts'
 import type { PauseWish } from '../checkpoints/pause-wish.ts';
 import type { Journal } from '../journal.ts';
 import type { Lease } from '../lease.ts';
+import type { Environments } from '../ports/environments.ts';
 import type { Dispatcher } from '../ports/dispatcher.ts';
 import type { JournalStore } from '../ports/journal-store.ts';
 import type { Log } from '../ports/log.ts';
@@ -28,6 +29,7 @@ export interface SessionDeps {
   readonly journals: JournalStore;
   readonly spool: PatchSpool;
   readonly snapshots: Snapshots;
+  readonly environments: Environments;
   readonly uploadObject: UploadObject;
   readonly objectCache: ObjectCache;
   readonly runtimes: Readonly<Record<string, Runtime>>;

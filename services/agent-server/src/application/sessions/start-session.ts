@@ -5,6 +5,8 @@ import { claimSandbox } from './claim-sandbox.ts';
 import type { JsonValue } from '@lemniscate/shared/json.ts';
 import { restoreCheckpoint } from '../checkpoints/restore-checkpoint.ts';
 import { openEgress, withCredentials, withEnvironment } from './open-egress.ts';
+import { layWithEnvironment } from '../environments/use-environment.ts';
+import type { BuildPlan } from '../environments/use-environment.ts';
 import { layAttachments } from './lay-attachments.ts';
 import { layWorkingCopy } from './lay-working-copy.ts';
 import { cut } from '../text-stream.ts';
@@ -14,6 +16,8 @@ import type { SessionContext } from './session-context.ts';
 export interface StartedSession {
   readonly sandbox: Sandbox;
   readonly workingCopy: WorkingCopy;
+  /** What it has to build, if it does not work. */
+  readonly build: BuildPlan | null;
   /** What the runtime had saved; null at the beginning of a session. */
   readonly resumed: JsonValue | null;
 }
@@ -29,15 +33,19 @@ export async function startSession(context: SessionContext): Promise<StartedSess
   const signal = AbortSignal.any([interruption.work, watchdog.signal]);
   try {
     const { sandbox: claimed, warm } = await tellIfSlow(context, 'booting', claimSandbox(context, signal));
-    const { workingCopy, resumed } = await tellIfSlow(context, 'preparing', fill(context, claimed, signal));
+    const { workingCopy, resumed, build } = await tellIfSlow(
+      context,
+      'preparing',
+      fill(context, claimed, signal),
+    );
     const sandbox = withCredentials(
-      withEnvironment(claimed, await openEgress(context, claimed)),
+      withEnvironment(claimed, { ...order.environment?.variables, ...(await openEgress(context, claimed)) }),
       order.credentials ?? {},
     );
     timings.mark('starting');
     journal.emit({ type: 'running', driver: sandbox.driver, warm, timingsMs: timings.all() });
     for (const text of workingCopy.notices) journal.emit({ type: 'notice', text: cut(text, 4096) });
-    return { sandbox, workingCopy, resumed };
+    return { sandbox, workingCopy, resumed, build };
   } finally {
     clearTimeout(timer);
   }
@@ -48,15 +56,24 @@ async function fill(
   context: SessionContext,
   sandbox: Sandbox,
   signal: AbortSignal,
-): Promise<Pick<StartedSession, 'workingCopy' | 'resumed'>> {
-  const { resume } = context.order;
+): Promise<Pick<StartedSession, 'workingCopy' | 'resumed' | 'build'>> {
+  const { resume, environment } = context.order;
+  if (environment !== undefined && resume === undefined) {
+    let build: BuildPlan | null = null;
+    const workingCopy = await layWorkingCopy(context, sandbox, signal, async (revision) => {
+      build = await layWithEnvironment(context, environment, sandbox, revision, signal);
+    });
+    // It has the home folder too, and what is laid there lies on it.
+    await layAttachments(context, sandbox, signal);
+    return { workingCopy, resumed: null, build };
+  }
   const [workingCopy, , resumed] = await Promise.all([
     layWorkingCopy(context, sandbox, signal),
     // A checkpoint has the home folder with what was laid there.
     resume === undefined ? layAttachments(context, sandbox, signal) : null,
     resume === undefined ? null : restoreCheckpoint(context, resume, sandbox, signal),
   ]);
-  return { workingCopy, resumed };
+  return { workingCopy, resumed, build: null };
 }
 
 /** A phase that is over before a person could read it is not worth a round trip ahead of `running`. */

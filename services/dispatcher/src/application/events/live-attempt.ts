@@ -32,7 +32,7 @@ export const liveAttemptColumns = `s.id, s.version, s.project_id, s.state, s.pha
   s.interactive, s.follow_ups, s.execution, s.opened_by, s.policy, s.policy_digest, s.stop_reason, s.pause_requested,
   s.pause_requested_by, s.parent_id, s.ancestors, s.event_position,
   s.agent, s.agent_version, s.agent_definition, s.skills, s.memory_version, s.memory_writes, s.object_id,
-  s.timings_ms, s.actions_used, s.commands_used, s.waited_ms, s.running_at, s.extensions_used,
+  s.builds_environment, NULL::jsonb AS installed, s.timings_ms, s.actions_used, s.commands_used, s.waited_ms, s.running_at, s.extensions_used,
   s.bounds, s.budget_from, s.summary_at, a.acknowledged_seq, clock_timestamp() AS now`;
 
 /**

@@ -51,7 +51,7 @@ export async function mintAttempt(
       changeSessionState(deps.events, tx, session, {
         to: 'starting',
         phase: 'placing',
-        set: { attempt, server_id: serverId },
+        set: { attempt, server_id: serverId, waits_for_environment: null },
         stamp: 'started_at',
       }),
       tx.query(

@@ -23,6 +23,27 @@ export interface OrderTimes {
 /** What a project gets whose policy names no sandbox profile. */
 const defaultProfile = 'default';
 
+/** The environment that goes under the working copy, or that the session prepares. */
+function environmentOrders({
+  policy: { environment },
+  builds_environment: environmentId,
+  installed,
+}: SessionRow): Pick<SessionOrder, 'environment' | 'build'> {
+  if (environment === undefined) return {};
+  const { prepare, lockfiles, variables, maxMinutes, allowSecretsIn } = environment;
+  return {
+    environment: {
+      prepare,
+      lockfiles,
+      variables,
+      ...(installed === null ? {} : { installed: [...installed] }),
+    },
+    ...(environmentId === null
+      ? {}
+      : { build: { environmentId, maxSeconds: maxMinutes * 60, allowSecretsIn } }),
+  };
+}
+
 /** Names the repository as the agent server will read it. */
 export async function orderRepository(
   projectId: string,
@@ -98,6 +119,7 @@ export function sessionOrder(
     profile: policy.sandboxProfile ?? defaultProfile,
     ...(policy.egress === undefined || policy.egress.length === 0 ? {} : { egress: policy.egress }),
     ...(Object.keys(credentials).length === 0 ? {} : { credentials: { ...credentials } }),
+    ...environmentOrders(session),
     relayToken,
     leaseMs: times.leaseMs,
     startWithinMs: times.startTimeoutMs,

@@ -31,6 +31,7 @@ export async function requeueForgotten(deps: RequeueDeps, thorough: boolean): Pr
   const pending = await deps.database.query<PendingRow>(
     `SELECT id, generation, placement_class FROM sessions
      WHERE state = 'pending' AND ${thorough ? 'true' : "phase = 'admitted'"}
+       AND waits_for_environment IS NULL
        AND queued_at < now() - $1 * interval '1 millisecond'
        AND NOT EXISTS (SELECT FROM outbox WHERE outbox.session_id = sessions.id)
      ORDER BY queued_at LIMIT ${perTick}`,

@@ -7,6 +7,7 @@ import { sessionResultSchema } from '@lemniscate/shared/protocol/session-result.
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { diffFate, sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
+import { acceptEnvironment } from '../environments/settle-build.ts';
 import { harmless } from '../events/harmless.ts';
 import { lockLiveAttempt, staleAttempt } from '../events/live-attempt.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
@@ -122,18 +123,36 @@ async function writeResult(
     claim.attempt,
     digest,
   ]);
-  const reason = reasonOf(session, result);
+  const { reason, message } = await settleEnvironment(deps, tx, session, result);
   const notices = await keepCollected(deps, tx, session, reason, result);
   const fate = diffFate(reason, session.parent_id !== null);
   if (diff !== null) await writeDiff(deps, tx, claim, { fate, diff });
   await endSession(deps, tx, {
     sessionId: claim.sessionId,
     reason,
-    message: [result.message, ...notices].join('\n').trim(),
+    message: [message, ...notices].join('\n').trim(),
     subject: serviceUri('agent-server', claim.serverId),
     timingsMs: result.timingsMs,
   });
   return true;
+}
+
+/** The end, once what a build has made is the project's environment, or cannot be. */
+async function settleEnvironment(
+  deps: ResultDeps,
+  tx: Transaction,
+  session: LiveAttempt,
+  result: SessionResult,
+): Promise<{ readonly reason: EndReason; readonly message: string }> {
+  const reason = reasonOf(session, result);
+  if (session.builds_environment === null || reason !== 'finished')
+    return { reason, message: result.message };
+  const fault =
+    result.environment === undefined
+      ? 'The server has built nothing.'
+      : await acceptEnvironment(deps, tx, session, result.environment);
+  if (fault === null) return { reason, message: result.message };
+  return { reason: 'environment_failed', message: fault };
 }
 
 /** Of two results at the same moment the second one finds the session ended: then it is a repeat or refused. */

@@ -22,6 +22,7 @@ export interface StateColumns {
   readonly losses?: number;
   readonly server_id?: string | null;
   readonly stop_reason?: string | null;
+  readonly waits_for_environment?: string | null;
   readonly pause_requested?: string | null;
   readonly pause_requested_by?: string | null;
   readonly driver?: string;

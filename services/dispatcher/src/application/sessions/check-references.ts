@@ -44,7 +44,10 @@ export async function checkPinnedServer(
  * A bundle must have been uploaded to the project before a session can name it.
  * @throws CodedError `repository_missing`
  */
-export async function checkStoredBundle(tx: Transaction, request: SessionRequest): Promise<void> {
+export async function checkStoredBundle(
+  tx: Transaction,
+  request: Pick<SessionRequest, 'repository' | 'project'>,
+): Promise<void> {
   if (request.repository.kind !== 'bundle') return;
   const stored = await tx.query(
     `SELECT 1 FROM uploads WHERE project_id = $1 AND sha256 = $2 AND state = 'stored' LIMIT 1`,

@@ -16,6 +16,7 @@ import { messageColumns, messageEvent } from '../messages/message-row.ts';
 import type { MessageRow } from '../messages/message-row.ts';
 import { offerCheckpointDiff } from '../checkpoints/offer-checkpoint-diff.ts';
 import { closePause } from '../pausing/pause-spans.ts';
+import { failBuild } from '../environments/settle-build.ts';
 import { withdrawApprovals } from '../approvals/withdraw-approvals.ts';
 import { lockSession } from './session-row.ts';
 import type { SessionRow } from './session-row.ts';
@@ -73,6 +74,7 @@ export async function endSession(
   const told = [...withdrawn.events, ...questions];
   if (told.length > 0) await deps.events.append(tx, session.id, session.attempt, told);
   if (end.diff === 'checkpoint') await offerCheckpointDiff(deps, tx, session);
+  if (session.builds_environment !== null) await failBuild(deps, tx, session.id, input);
   const at = session.attempt > 0 ? { attempt: session.attempt } : {};
   const server = session.server_id === null ? {} : { server: session.server_id };
   // a server tells of the end only when the sandbox is gone, and how long that took

@@ -12,7 +12,7 @@ import { checkProfile } from '../profile.ts';
 import { insidePaths, mainArgv, supervisorTasks } from '../supervisor/prepare.ts';
 import { openWire } from '../wire/wire.ts';
 import type { Wire } from '../wire/wire.ts';
-import { diskCounters } from '../disk/sandbox-disk.ts';
+import { diskCounters, layers } from '../disk/sandbox-disk.ts';
 import type { DiskBounds, SandboxDisks } from '../disk/sandbox-disk.ts';
 import { launch } from './launch.ts';
 import type { Launched } from './launch.ts';
@@ -184,7 +184,7 @@ function liveSandbox(parts: LiveParts): Sandbox {
       ...(remains.cgroup?.counters() ?? noCounters),
       ...(await diskCounters(disks === null ? null : folder.home)),
     }),
-    ...(disks === null ? {} : { layTree: (tree: string) => disks.lay(folder.path, 'workspace', tree) }),
+    ...(disks === null ? {} : layers(disks, folder.path)),
     terminate: () => killRemains(remains),
     async remove(keepWorkspace) {
       await removeRemains(remains, keepWorkspace, place.disks, clock);

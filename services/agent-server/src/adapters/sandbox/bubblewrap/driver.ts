@@ -8,6 +8,7 @@ import type {
 import { listSandboxFolders, sandboxFolder } from '../folders.ts';
 import { fingerprintOf, throwawayBounds, unsuited } from '../profile.ts';
 import { checkName } from '../sandbox-id.ts';
+import { digestOfHost } from './host-digest.ts';
 import { bootSandbox } from './boot.ts';
 import { loadMark, removeRemains } from './leftover.ts';
 import { killOrphanedLaunches } from './orphans.ts';
@@ -71,6 +72,7 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
       const { files } = await workplace();
       return fingerprintOf(profile, files, 'bubblewrap');
     },
+    base: () => digestOfHost(),
     async boot(id, profile) {
       const place = await workplace();
       held.add(checkName('sandbox', id));

@@ -28,8 +28,18 @@ export async function prepareRootEtc(folder: string): Promise<void> {
     await writeFile(join(folder, name), text, { mode: 0o644 });
   await writeCliSettings(folder);
   if (existsSync('/etc/ld.so.cache')) await copyFile('/etc/ld.so.cache', join(folder, 'ld.so.cache'));
+  await copyAuthorities(folder);
   const release = join(folder, 'os-release');
   await symlink('../usr/lib/os-release', release).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
+}
+
+/** Public certificates of authorities, where programs of this and most systems look: for sandboxes with a way out. */
+const authorities = '/etc/ssl/certs/ca-certificates.crt';
+
+async function copyAuthorities(folder: string): Promise<void> {
+  if (!existsSync(authorities)) return;
+  await mkdir(join(folder, 'ssl', 'certs'), { recursive: true, mode: 0o755 });
+  await copyFile(authorities, join(folder, 'ssl', 'certs', 'ca-certificates.crt'));
 }

@@ -23,10 +23,10 @@ export interface SandboxDisks {
   /** Makes and mounts one at `folder`/disk with folders of the owner's in it. Undo: `remove`. @throws Error */
   create(folder: string, bounds: DiskBounds, owner: Owner, folders: readonly string[]): Promise<void>;
   /**
-   * Lays a tree that never changes under an empty folder of the disk: what is written goes to the disk, the tree stays
+   * Lays trees that never change, the uppermost first, under an empty folder of the disk: what is written goes to the disk, they stay
    * as it is, and a sandbox that already runs sees it. @throws Error
    */
-  lay(folder: string, name: string, tree: string): Promise<void>;
+  lay(folder: string, name: string, trees: readonly string[]): Promise<void>;
   /** Unmounts everything at and under `folder`, innermost first; nothing mounted is no error. @throws Error */
   remove(folder: string): Promise<void>;
 }
@@ -92,12 +92,13 @@ function createSandboxDisks(templates: string): SandboxDisks {
         ].join(' && '),
       );
     },
-    async lay(folder, name, tree) {
+    async lay(folder, name, trees) {
       const below = layFolder(folder, name);
-      await symlink(tree, join(below, 'tree'));
+      const names = trees.map((_, index) => `tree${index}`);
+      for (const [index, tree] of trees.entries()) await symlink(tree, join(below, `tree${index}`));
       const target = relative(below, join(folder, 'disk', name));
       await shell.run(
-        `cd ${quoted(below)} && mount -t overlay overlay -o ${overlayOptions} ${quoted(target)}`,
+        `cd ${quoted(below)} && mount -t overlay overlay -o lowerdir=${names.join(':')},${overlayOptions} ${quoted(target)}`,
       );
     },
     async remove(folder) {
@@ -111,8 +112,16 @@ function createSandboxDisks(templates: string): SandboxDisks {
 const layFolder = (folder: string, name: string): string => join(folder, 'disk', '.lay', name);
 
 /** Names are relative because a mount's options can be read inside, and the host's paths are none of its business. Renaming a folder of the tree must work as on any file system, and inode numbers must not change under a reader. */
-const overlayOptions =
-  'lowerdir=tree,upperdir=changes,workdir=work,redirect_dir=on,xino=auto,nodev,nosuid,noatime';
+const overlayOptions = 'upperdir=changes,workdir=work,redirect_dir=on,xino=auto,nodev,nosuid,noatime';
+
+/** How a sandbox with a disk gets trees under its two folders. */
+export function layers(disks: SandboxDisks, folder: string) {
+  return {
+    layTree: (tree: string, under?: string) =>
+      disks.lay(folder, 'workspace', under === undefined ? [tree] : [tree, under]),
+    layHome: (tree: string) => disks.lay(folder, 'home', [tree]),
+  };
+}
 
 /** What is left on the disk of a path; nulls without one, and when it is gone. */
 export async function diskCounters(

@@ -2,7 +2,7 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Sandbox, SandboxCounters, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
 import { firstAnswer } from '../first-answer.ts';
 import { cliMounts, cliSettingsMounts } from '../cli-bundle.ts';
-import { diskCounters } from '../disk/sandbox-disk.ts';
+import { diskCounters, layers } from '../disk/sandbox-disk.ts';
 import { createSandboxFolder, removeSandboxFolder, sandboxFolder } from '../folders.ts';
 import type { SandboxFolder } from '../folders.ts';
 import { countersOfProcess } from '../kernel/process-cgroup.ts';
@@ -83,7 +83,7 @@ function startSupervisor(
       { source: place.files.node, target: insidePaths.node, readOnly: true },
       { source: place.files.supervisor, target: insidePaths.supervisor, readOnly: true },
       { source: folder.workspace, target: '/workspace', readOnly: false, follows: place.disks !== null },
-      { source: folder.home, target: '/home/agent', readOnly: false },
+      { source: folder.home, target: '/home/agent', readOnly: false, follows: place.disks !== null },
       ...cliMounts(),
       ...cliSettingsMounts(place.cliSettings),
     ],
@@ -134,7 +134,7 @@ function liveContainer(parts: LiveParts): Sandbox {
     counters,
     ...(disks === null || parts.profile.ociRuntime === 'runsc' || parts.profile.ociRuntime === 'kata'
       ? {} // another kernel opened the folder before anything was mounted on it
-      : { layTree: (tree: string) => disks.lay(folder.path, 'workspace', tree) }),
+      : layers(disks, folder.path)),
     terminate() {
       // gone already, or remove() will say so
       container.kill({ signal: 'SIGKILL' }).catch(() => undefined);

@@ -130,6 +130,10 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
         throw unsuited(profile, 'runtime', runtime);
       return fingerprintOf(profile, place.files, await requireImage(docker, profile.image ?? place.image));
     },
+    async base(profile) {
+      const place = await workplace();
+      return requireImage(docker, profile.image ?? place.image);
+    },
     async boot(id, profile) {
       const place = await workplace();
       held.add(checkName('sandbox', id));

@@ -1,0 +1,102 @@
+import { resolve } from 'node:path';
+import { environmentListSchema, environmentViewSchema } from '@lemniscate/shared/api/environment.ts';
+import type { EnvironmentView } from '@lemniscate/shared/api/environment.ts';
+import { positionedEventSchema } from '@lemniscate/shared/protocol/session-event.ts';
+import { makeVisible } from '@lemniscate/shared/text/visible.ts';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { followSession } from '../follow/event-stream.ts';
+import { createSessionView } from '../follow/session-view.ts';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+
+interface Options {
+  readonly project: string;
+  readonly json?: boolean;
+  readonly repo?: string;
+  readonly revision?: string;
+  readonly follow?: boolean;
+}
+
+const logPageSchema = z.object({ events: z.array(positionedEventSchema), nextAfter: z.number().nullable() });
+const base = ({ project }: Options): string => `/v1/projects/${encodeURIComponent(project)}/environments`;
+
+function lineOf({ id, state, key, cause, session, startedAt, bytes }: EnvironmentView): string {
+  const size = bytes === null ? '' : `  ${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+  return `${id}  ${state.padEnd(8)}  ${key?.slice(0, 12) ?? '–'.padEnd(12)}  ${cause.padEnd(8)}  ${startedAt}  ${session}${size}\n`;
+}
+
+/** `lemniscate environments`: what is installed for a project before its sessions. */
+export function registerEnvironments(program: Command, io: CommandIo): void {
+  const environments = program
+    .command('environments')
+    .description('Shows and builds what is installed for a project before its sessions.');
+  const add = (command: Command): Command => command.option('--project <id>', 'the project', 'local');
+  add(environments.command('list'))
+    .option('--json', 'as JSON')
+    .action(async (options: Options) => {
+      const found = await (await connectFleet(io)).json(base(options), environmentListSchema);
+      if (options.json === true) return printJson(io, found.environments);
+      for (const environment of found.environments) io.stdout.write(lineOf(environment));
+      return undefined;
+    });
+  add(environments.command('show').argument('<environment>'))
+    .option('--json', 'as JSON')
+    .action(async (id: string, options: Options) => {
+      const found = await read(io, id, options);
+      if (options.json === true) return printJson(io, found);
+      io.stdout.write(lineOf(found));
+      if (found.message !== null) io.stdout.write(`${makeVisible(found.message)}\n`);
+      return undefined;
+    });
+  add(environments.command('log').argument('<environment>'))
+    .description('Shows what a build printed.')
+    .option('-f, --follow', 'go on as it happens')
+    .option('--json', 'one event a line')
+    .action((id: string, options: Options) => showLog(io, id, options));
+  add(environments.command('build'))
+    .description('Builds the environment that a repository needs, before a session asks for it.')
+    .option('--repo <address>', 'https or ssh address, or a folder that the fleet can read', '.')
+    .option('--revision <name>', 'branch, tag or commit')
+    .option('--json', 'as JSON')
+    .action(async (options: Options) => {
+      const client = await connectFleet(io);
+      const body = { repository: repositoryOf(options) };
+      const built = await client.json(base(options), environmentViewSchema, { method: 'POST', body });
+      if (options.json === true) return printJson(io, built);
+      io.stdout.write(`${built.id} is being built. lemniscate environments log -f ${built.id}\n`);
+      return undefined;
+    });
+}
+
+function repositoryOf({ repo = '.', revision }: Options) {
+  const source = /^[a-z]+:\/\//.test(repo)
+    ? ({ kind: 'git', url: repo } as const)
+    : ({ kind: 'path', path: resolve(repo) } as const);
+  return { ...source, ...(revision === undefined ? {} : { revision }) };
+}
+
+async function read(io: CommandIo, id: string, options: Options): Promise<EnvironmentView> {
+  const client = await connectFleet(io);
+  return client.json(`${base(options)}/${encodeURIComponent(id)}`, environmentViewSchema);
+}
+
+async function showLog(io: CommandIo, id: string, options: Options): Promise<void> {
+  const client = await connectFleet(io);
+  const { session } = await read(io, id, options);
+  const view = createSessionView(io.stdout, io.colour);
+  const show = (event: z.infer<typeof positionedEventSchema>): void =>
+    options.json === true ? printJson(io, event) : view.show(event);
+  if (options.follow === true) {
+    const following = { sessionId: session, after: 0, signal: io.signal, patienceMs: 300_000 };
+    for await (const event of followSession(client, following)) show(event);
+    return view.flush();
+  }
+  for (let after: number | null = 0; after !== null;) {
+    const path = `/v1/sessions/${encodeURIComponent(session)}/log?after=${after}`;
+    const page: z.infer<typeof logPageSchema> = await client.json(path, logPageSchema);
+    page.events.forEach(show);
+    after = page.nextAfter;
+  }
+  view.flush();
+}
