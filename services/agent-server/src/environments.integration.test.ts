@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { EnvironmentOrder } from '@lemniscate/shared/protocol/environment.ts';
-import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
-import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
 import { startBench } from './testing/agent-server-bench.ts';
-import type { Bench } from './testing/agent-server-bench.ts';
-import { eventsOf, outputOf, patchOf, play, resultOf, settled } from './testing/session-script.ts';
+import { buildOrder, commitAll, environmentBench } from './testing/environment-bench.ts';
+import { eventsOf, resultOf, settled } from './testing/session-script.ts';
 
-const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const usual = { lockfiles: ['package.json'], variables: {} };
-const build = { environmentId: 'env_test', maxSeconds: 120, allowSecretsIn: [] };
 
 /** A repository with these files in one commit. */
 function makeRepository(t: TestContext, files: Readonly<Record<string, string>>): string {
@@ -25,76 +19,8 @@ function makeRepository(t: TestContext, files: Readonly<Record<string, string>>)
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
-  commit(folder);
+  commitAll(folder);
   return folder;
-}
-
-function commit(folder: string): string {
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@test.invalid', ...args], {
-      cwd: folder,
-      encoding: 'utf8',
-    });
-  git('init', '-q', '-b', 'main');
-  git('add', '-A');
-  git('commit', '-qm', 'Begin');
-  return git('rev-parse', 'HEAD').trim();
-}
-
-async function buildOf(
-  bench: Bench,
-  path: string,
-  environment: EnvironmentOrder,
-  change: Partial<SessionOrder> = {},
-): Promise<SessionResult & { log: string }> {
-  const order = bench.order({ repository: { kind: 'path', path }, environment, build, ...change });
-  const taken = await bench.put(order);
-  assert.equal(taken.status, 202, JSON.stringify(taken.body));
-  const result = await resultOf(bench, order.sessionId);
-  const log = eventsOf(bench, order.sessionId)
-    .flatMap((event) => (event.type === 'text' ? [event.text] : []))
-    .join('');
-  return { ...result, log };
-}
-
-/** What commands of a session print whose environment is what that build has made. */
-async function runWith(
-  bench: Bench,
-  path: string,
-  environment: EnvironmentOrder,
-  built: SessionResult,
-  command: string,
-): Promise<{ stdout: string; stderr: string; patch: string; notices: string[] }> {
-  const { environment: made } = built;
-  assert.ok(made, built.message);
-  bench.dispatcher.onEnvironment = ({ key }) => {
-    assert.equal(key, made.key, 'the session needs what was built');
-    const [upload] = [...bench.dispatcher.uploads].find(
-      ([, bytes]) => digestOf(bytes) === made.archive.sha256,
-    ) ?? [''];
-    const url = bench.dispatcher.store.address(upload);
-    return {
-      kind: 'ready',
-      environmentId: 'env_test',
-      archive: { url, ...made.archive },
-      installed: made.installed,
-    };
-  };
-  play(bench, [
-    { blocks: [{ id: 'call', tool: 'run_command', input: { command } }] },
-    { blocks: [{ text: 'Done.' }] },
-  ]);
-  const order = bench.order({ repository: { kind: 'path', path }, environment });
-  await bench.put(order);
-  const result = await resultOf(bench, order.sessionId);
-  assert.equal(result.reason, 'finished', result.message);
-  const events = eventsOf(bench, order.sessionId);
-  return {
-    stdout: outputOf(events, 'stdout'),
-    stderr: outputOf(events, 'stderr'),
-    patch: patchOf(result),
-    notices: events.flatMap((event) => (event.type === 'notice' ? [event.text] : [])),
-  };
 }
 
 test('what prepare leaves lies under the working copy and the home folder of a session, and is no part of its diff', async (t) => {
@@ -116,14 +42,11 @@ test('what prepare leaves lies under the working copy and the home folder of a s
       'echo cached > "$HOME/.cache/tool/entry"',
     ].join('\n'),
   };
-  const built = await buildOf(bench, path, environment);
+  const built = await environmentBench(bench, path, environment).build();
   assert.equal(built.reason, 'finished', built.message);
   assert.equal(built.log, 'package.json\n', 'prepare sees the lockfiles and nothing else');
   assert.deepEqual(built.environment?.installed, ['lib/extra.txt', 'lib/kept.txt', 'node_modules']);
-  const used = await runWith(
-    bench,
-    path,
-    environment,
+  const used = await environmentBench(bench, path, environment).run(
     built,
     'cat node_modules/left/index.js lib/kept.txt lib/extra.txt ~/.cache/tool/entry secret.txt package.json; echo; echo $GREETING; echo mine > node_modules/left/mine; echo changed > lib/kept.txt',
   );
@@ -135,7 +58,7 @@ test('what prepare leaves lies under the working copy and the home folder of a s
   );
   assert.match(used.patch, /lib\/kept\.txt/);
   assert.doesNotMatch(used.patch, /node_modules/);
-  const again = await runWith(bench, path, environment, built, 'ls node_modules/left');
+  const again = await environmentBench(bench, path, environment).run(built, 'ls node_modules/left');
   assert.equal(again.stdout, 'index.js\n', 'what a session writes stays its own');
   assert.equal(again.patch, '');
   await settled(bench);
@@ -144,26 +67,26 @@ test('what prepare leaves lies under the working copy and the home folder of a s
 test('a prepare that fails ends with its last lines, and nothing is kept', async (t) => {
   const bench = await startBench(t, { capacity: 4 });
   const path = makeRepository(t, { 'package.json': '{}' });
-  const failed = await buildOf(bench, path, { ...usual, prepare: 'echo first\necho wrong >&2\nexit 3' });
+  const failed = await environmentBench(bench, path, {
+    ...usual,
+    prepare: 'echo first\necho wrong >&2\nexit 3',
+  }).build();
   assert.equal(failed.reason, 'environment_failed');
   assert.match(failed.message, /exit code 3\. Last lines:\nfirst\nwrong$/);
   assert.equal(failed.environment, undefined);
-  const late = await buildOf(
-    bench,
-    path,
-    { ...usual, prepare: 'echo waiting; sleep 60' },
-    {
-      build: { ...build, maxSeconds: 1 },
-    },
-  );
+  const late = await environmentBench(bench, path, { ...usual, prepare: 'echo waiting; sleep 60' }).build({
+    build: { ...buildOrder, maxSeconds: 1 },
+  });
   assert.match(late.message, /not finished after 1 s.*\n?waiting/);
   const token = `ghp_${'a1B2'.repeat(9)}`;
   const leaky = { ...usual, prepare: `echo "//r/:_authToken=${token}" > "$HOME/.npmrc"` };
-  const found = await buildOf(bench, path, leaky);
+  const found = await environmentBench(bench, path, leaky).build();
   assert.equal(found.reason, 'environment_failed');
   assert.match(found.message, /home\/\.npmrc/);
   assert.doesNotMatch(found.message, new RegExp(token));
-  const allowed = await buildOf(bench, path, leaky, { build: { ...build, allowSecretsIn: ['.npmrc'] } });
+  const allowed = await environmentBench(bench, path, leaky).build({
+    build: { ...buildOrder, allowSecretsIn: ['.npmrc'] },
+  });
   assert.equal(allowed.reason, 'finished', 'the scan is what refused it');
 });
 
@@ -173,20 +96,23 @@ test('a lockfile that is a link to a file of the host is refused; the text may s
   const revision = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: path, encoding: 'utf8' }).trim();
   writeFileSync(join(path, 'prepare.sh'), 'echo pushed by somebody; exit 1');
   writeFileSync(join(path, 'package.json'), '{}');
-  commit(path);
+  commitAll(path);
   const environment = { ...usual, prepare: { file: 'prepare.sh', revision } };
-  const built = await buildOf(bench, path, environment);
+  const built = await environmentBench(bench, path, environment).build();
   assert.equal(built.reason, 'finished', built.message);
-  assert.equal((await runWith(bench, path, environment, built, 'cat made')).stdout, 'by the file\n');
-  const nowhere = await buildOf(bench, path, {
+  assert.equal(
+    (await environmentBench(bench, path, environment).run(built, 'cat made')).stdout,
+    'by the file\n',
+  );
+  const nowhere = await environmentBench(bench, path, {
     ...usual,
     prepare: { file: 'prepare.sh', revision: '1'.repeat(40) },
-  });
+  }).build();
   assert.match(nowhere.message, /no prepare\.sh at 1111/);
   rmSync(join(path, 'package.json'));
   symlinkSync('/etc/hostname', join(path, 'package.json'));
-  commit(path);
-  const hostile = await buildOf(bench, path, { ...usual, prepare: 'cat package.json' });
+  commitAll(path);
+  const hostile = await environmentBench(bench, path, { ...usual, prepare: 'cat package.json' }).build();
   assert.equal(hostile.reason, 'environment_failed');
   assert.match(hostile.message, /package\.json is a link/);
 });
