@@ -51,4 +51,4 @@ function readText(path: string): string | null {
 const { trees } = workerData as { trees: { readonly name: string; readonly root: string }[] };
 const found: { path: string; kind: string }[] = [];
 for (const { name, root } of trees) scan(root, name, found);
-parentPort?.postMessage(found);
+parentPort?.postMessage(found, []);
