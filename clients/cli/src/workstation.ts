@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -29,21 +27,9 @@ const serversSchema = z.object({ servers: z.array(z.object({ id: z.string(), usa
 const startTimeoutMs = 20_000;
 const stopTimeoutMs = 15_000;
 
-/** A port that is free now. The server would say so if somebody took it meanwhile. */
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  probe.listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a TCP listener has no port');
-  return address.port;
-}
-
 /**
  * Starts an agent server here and joins it to the fleet under the person's login. The private key never leaves the
- * machine; the fleet signs a short-lived certificate for the public one.
+ * machine; the fleet signs a short-lived certificate for the public one. It listens nowhere and speaks outwards only.
  * @throws CodedError `sandbox_driver_missing` and others with the server's own last words
  */
 export async function startWorkstation(
@@ -52,7 +38,6 @@ export async function startWorkstation(
   signal: AbortSignal,
 ): Promise<Workstation> {
   const folder = await mkdtemp(join(tmpdir(), 'lemniscate-workstation-'));
-  const port = await freePort();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   let serverId: string | null = null;
   const leave = async (): Promise<void> => {
@@ -63,7 +48,6 @@ export async function startWorkstation(
       method: 'POST',
       body: {
         publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }),
-        url: `https://127.0.0.1:${port}`,
         capacity: 1,
       },
       signal,
@@ -82,8 +66,6 @@ export async function startWorkstation(
       env: {
         PATH: env.PATH,
         HOME: env.HOME,
-        LEMNISCATE_SERVER_HOST: '127.0.0.1',
-        LEMNISCATE_SERVER_PORT: String(port),
         LEMNISCATE_DISPATCHER_URL: joined.internalUrl,
         LEMNISCATE_TLS_CA: file('ca.pem'),
         LEMNISCATE_TLS_CERT: file('certificate.pem'),

@@ -38,7 +38,7 @@ const heartbeat = createHeartbeat({ dispatcher, desk, status, bootTimeMs, log })
 await listen(
   createServer(tls, { desk, status, collectMetrics: () => Promise.resolve([]) }, log),
   config.host,
-  config.port,
+  config.port ?? 0,
 );
 heartbeat.start();
 process.once('SIGTERM', () => process.exit(0));

@@ -9,7 +9,8 @@ import { sandboxDriverChoices } from './domain/driver-choice.ts';
 
 const schema = z.object({
   LEMNISCATE_SERVER_HOST: variable.text().default('127.0.0.1'),
-  LEMNISCATE_SERVER_PORT: variable.integer(0, 65_535),
+  /** Absent: it listens nowhere and fetches its orders from the dispatcher, as a workstation does. */
+  LEMNISCATE_SERVER_PORT: variable.integer(0, 65_535).optional(),
   LEMNISCATE_DISPATCHER_URL: variable.url('https:'),
   LEMNISCATE_TLS_CA: variable.text(),
   LEMNISCATE_TLS_CERT: variable.text(),
@@ -59,8 +60,8 @@ const schema = z.object({
 /** What an agent server is told at its start. Files are PEM; the certificate's URI names the server. */
 export interface Config {
   readonly host: string;
-  /** 0 lets the system choose. */
-  readonly port: number;
+  /** 0 lets the system choose; null: it cannot be called and fetches its orders. */
+  readonly port: number | null;
   readonly dispatcherUrl: string;
   readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
   /** How it joins where it has no certificate yet; null: its files were given to it. */
@@ -105,7 +106,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const read = readEnvironment(schema, environment);
   return {
     host: read.LEMNISCATE_SERVER_HOST,
-    port: read.LEMNISCATE_SERVER_PORT,
+    port: read.LEMNISCATE_SERVER_PORT ?? null,
     dispatcherUrl: read.LEMNISCATE_DISPATCHER_URL,
     tls: { ca: read.LEMNISCATE_TLS_CA, cert: read.LEMNISCATE_TLS_CERT, key: read.LEMNISCATE_TLS_KEY },
     join: joinOf(read),

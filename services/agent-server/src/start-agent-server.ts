@@ -32,15 +32,19 @@ import { runtimeRegistry } from './application/runtimes/registry.ts';
 import { createSessionDesk } from './application/sessions/session-desk.ts';
 import { createWarmPool } from './application/warm-pool.ts';
 import type { Config } from './config.ts';
+import type { Dispatcher } from './application/ports/dispatcher.ts';
+import type { RouteDeps } from './http/route-deps.ts';
 import { createServer, listen } from './http/server.ts';
 import { createLeakCheck } from './jobs/leak-check.ts';
 import { createCleaner } from './jobs/cleaner.ts';
+import { createOrderFetcher } from './jobs/fetch-orders.ts';
 import { createHeartbeat } from './jobs/heartbeat.ts';
 import { openTelemetry } from './open-telemetry.ts';
 
 /** A running agent server. */
 export interface AgentServer {
   readonly name: string;
+  /** 0: it listens nowhere. */
   readonly port: number;
   status(): ServerStatus;
   /** Gives its sessions up, destroys every sandbox and stops; bounded and idempotent. */
@@ -202,8 +206,7 @@ async function startInFolder(
     };
   };
   const heartbeat = createHeartbeat({ dispatcher, desk, status, bootTimeMs, log });
-  const app = createServer(tls, { desk, status, collectMetrics: watch.collect }, log);
-  const port = await listen(app, config.host, config.port);
+  const door = await openDoor(config, tls, { desk, status, collectMetrics: watch.collect }, dispatcher, log);
   const leakCheck = createLeakCheck(driver, log);
   pool.start();
   cleaner.start();
@@ -217,20 +220,44 @@ async function startInFolder(
     await workingCopies.close();
     cleaner.stop();
     await heartbeat.stop();
-    await app.close();
+    await door.close();
     await dispatcher.close();
     await watch.stop();
     await lock.release();
   }
   let stopping: Promise<void> | null = null;
-  log.info({ server: tls.name, port, driver: driver.name }, 'ready');
+  log.info({ server: tls.name, port: door.port, driver: driver.name }, 'ready');
   return {
     name: tls.name,
-    port,
+    port: door.port,
     status,
     stop: () => {
       stopping ??= shutDown();
       return stopping;
     },
   };
+}
+
+/** How orders come in. */
+interface Door {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** A port that the dispatcher calls; without one, orders are fetched. */
+async function openDoor(
+  config: Config,
+  tls: TlsMaterial,
+  deps: RouteDeps,
+  dispatcher: Dispatcher,
+  log: Logger,
+): Promise<Door> {
+  if (config.port === null) {
+    const fetcher = createOrderFetcher({ dispatcher, desk: deps.desk, log });
+    fetcher.start();
+    return { port: 0, close: fetcher.stop };
+  }
+  const app = createServer(tls, deps, log);
+  const port = await listen(app, config.host, config.port);
+  return { port, close: () => app.close() };
 }

@@ -1,10 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { crashPointsAround, readCrashPoint } from './adapters/crash-points.ts';
+import { reachServers } from './adapters/reach-servers.ts';
+import { createRedisServerLines } from './adapters/redis/server-lines.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
 import { createConfiguredIssuer } from './adapters/create-issuer.ts';
 import { createLocalLogin } from './adapters/local-login.ts';
@@ -143,14 +145,16 @@ async function build(
   const self = identity.certificate.uri;
   await database.transaction((tx) => ensureProject({ audit, self }, tx, localProject, policy));
   const events = createEventLog({ clock, live: delivery.live });
-  const client = createAgentServerClient({
-    certificate: identity.certificate,
-    addressOf: async (serverId) => (await findServer(database, serverId))?.url ?? null,
+  const reach = {
+    addressOf: async (serverId: string) => (await findServer(database, serverId))?.url ?? null,
     log,
     timeoutMs: 5_000,
-  });
-  const servers = around.servers(client);
-  parts.defer(() => servers.close());
+  };
+  const called = around.servers(createAgentServerClient({ certificate: identity.certificate, ...reach }));
+  parts.defer(() => called.close());
+  const lines = createRedisServerLines({ url: config.REDIS_URL, log, newId: randomUUID });
+  parts.defer(lines.close);
+  const servers = reachServers(called, { ...reach, lines });
   // Placements under way still speak to servers: the workers end first.
   parts.defer(() => delivery.queue.close(closeMs));
   const priceBook = readPinnedPriceBook();
@@ -211,7 +215,8 @@ async function build(
       const provider = models.providerOf(model);
       return provider === undefined || point === null ? provider : around.provider(provider);
     },
-    probe: servers.probe,
+    lines,
+    probe: called.probe,
     configured: createServerList(config.AGENT_SERVERS, config.AGENT_SERVERS_FILE, log),
     auditReader: createAuditReader(database, people),
     auditProofs: createAuditProofs(database),

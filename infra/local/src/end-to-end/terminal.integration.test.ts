@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { projectRoot } from '../project-root.ts';
@@ -25,19 +25,65 @@ interface Ended {
 }
 
 /** Runs the real program in a process of its own, as a script would: no terminal, output into pipes. */
-function lemniscate(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+function lemniscate(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  onOutput: () => void = () => undefined,
+): Promise<Ended> {
   const child = spawn(process.execPath, [join(projectRoot, 'clients/cli/bin/lemniscate.mjs'), ...args], {
     env: { ...site.environment, TMPDIR: site.scratch, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';
   let stderr = '';
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')));
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString('utf8');
+    onOutput();
+  });
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, stdout, stderr }));
   });
+}
+
+/** Pids of the agent servers of this test's fleet and workstations, by the variables they were started with. */
+function agentServers(): string[] {
+  return pids().filter((pid) => {
+    const isServer = fileOf(pid, 'cmdline').includes('agent-server/src/main.ts');
+    return isServer && fileOf(pid, 'environ').includes(site.scratch);
+  });
+}
+
+/** TCP ports at which a process listens, read from the kernel's tables. */
+function listeningPorts(pid: string): number[] {
+  const sockets = new Set(
+    linksOf(`/proc/${pid}/fd`).flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []),
+  );
+  const lines = `${fileOf(pid, 'net/tcp')}\n${fileOf(pid, 'net/tcp6')}`.split('\n');
+  return lines.flatMap((line) => {
+    const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
+    return state === '0A' && sockets.has(inode) ? [Number.parseInt(local.split(':')[1] ?? '', 16)] : [];
+  });
+}
+
+const pids = (): string[] => readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+
+/** A process may end while it is looked at: it then has nothing. */
+function fileOf(pid: string, name: string): string {
+  return unlessGone(() => readFileSync(`/proc/${pid}/${name}`, 'utf8')) ?? '';
+}
+function linksOf(folder: string): string[] {
+  const names = unlessGone(() => readdirSync(folder)) ?? [];
+  return names.flatMap((name) => unlessGone(() => readlinkSync(join(folder, name))) ?? []);
+}
+function unlessGone<Found>(look: () => Found): Found | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (['ENOENT', 'ESRCH', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
 }
 
 const server = { LEMNISCATE_AGENT_EXECUTION: 'server' };
@@ -80,6 +126,20 @@ for (const [place, env] of [
     assert.equal(late.code, 1);
     assert.match(late.stderr, /diff_decided/);
   });
+
+test('the runner of a workstation listens nowhere: it works behind walls that let it out', async () => {
+  const folder = makeRepository(site.scratch, 'behind-walls', { 'a.txt': 'one\n' });
+  const ports = { runner: new Map<string, number>(), pool: new Map<string, number>() };
+  const run = await lemniscate(['run', 'look around', '--repo', folder], {}, () => {
+    for (const pid of agentServers()) {
+      const isCalled = fileOf(pid, 'environ').includes('LEMNISCATE_SERVER_PORT=');
+      ports[isCalled ? 'pool' : 'runner'].set(pid, listeningPorts(pid).length);
+    }
+  });
+  assert.equal(run.code, 0, run.stderr);
+  assert.deepEqual([...ports.runner.values()], [0]);
+  assert.ok([...ports.pool.values()].includes(1), 'a port that is open would not be seen');
+});
 
 test('plain output tells the whole story and exits with the session’s code', async () => {
   const folder = makeRepository(site.scratch, 'plain', { 'a.txt': 'one\n' });

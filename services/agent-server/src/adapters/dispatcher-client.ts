@@ -5,6 +5,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { takeCheckpointAnswerSchema } from '@lemniscate/shared/protocol/checkpoint.ts';
 import { resolvedEnvironmentSchema } from '@lemniscate/shared/protocol/environment.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import { nextRequestsAnswerSchema } from '@lemniscate/shared/protocol/server-line.ts';
 import { permitAnswerSchema } from '@lemniscate/shared/protocol/permit.ts';
 import { nextMessageAnswerSchema } from '@lemniscate/shared/protocol/next-message.ts';
 import { heartbeatAnswerSchema } from '@lemniscate/shared/protocol/server-status.ts';
@@ -67,6 +68,13 @@ export function createDispatcherClient(
       heartbeatAnswerSchema.parse(
         await call('/internal/servers/heartbeat', status, deadlines.heartbeat, signal),
       ),
+    nextRequests: async (waitMs, signal) =>
+      nextRequestsAnswerSchema.parse(
+        await call('/internal/servers/line', { waitMs }, waitMs + deadlines.heartbeat, signal),
+      ).requests,
+    answerRequest: async (answer, signal) => {
+      await call('/internal/servers/line/answers', answer, deadlines.heartbeat, signal);
+    },
     sendEvents: async (held, batch, signal) =>
       eventBatchAnswerSchema.parse(
         await call(path(held, 'events'), batchBody(batch), deadlines.events, signal),

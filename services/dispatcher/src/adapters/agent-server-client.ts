@@ -7,6 +7,7 @@ import { parseServiceUri } from '@lemniscate/shared/protocol/identity.ts';
 import { serverStatusSchema } from '@lemniscate/shared/protocol/server-status.ts';
 import type { AgentServers, PlacementAnswer, ProbeServer } from '../application/ports/agent-servers.ts';
 import type { Log } from '../application/ports/log.ts';
+import { placementOf } from './placement-answer.ts';
 import type { ServiceCertificate } from './service-certificate.ts';
 
 export interface AgentServerClientOptions {
@@ -180,15 +181,7 @@ function readPlacement(settled: Settled): PlacementAnswer {
     // A call that timed out may have been heard; everything else that throws shows a server that is away.
     return { kind: 'failed', how, reachable: isTimeout(settled.error) };
   }
-  const { status, body } = settled.answer;
-  if (status === 202) return { kind: 'taken' };
-  if (status === 429) return { kind: 'full' };
-  const problem = fromProblem(body, status);
-  return {
-    kind: 'failed',
-    how: `it answered ${status} ${problem.code}: ${problem.message}`,
-    reachable: true,
-  };
+  return placementOf(settled.answer.status, settled.answer.body);
 }
 
 function agentServerName(certificate: PeerCertificate): string | Error {

@@ -81,6 +81,8 @@ import { registerIntakeRoutes } from './intake-routes.ts';
 import type { IntakeRouteDeps } from './intake-routes.ts';
 import { registerInvitationRoutes } from './invitation-routes.ts';
 import type { InvitationRouteDeps } from './invitation-routes.ts';
+import { registerLineRoutes } from './line-routes.ts';
+import type { LineRouteDeps } from './line-routes.ts';
 import { registerPoolRoutes } from './pool-routes.ts';
 import { registerQueueRoutes } from './queue-routes.ts';
 import type { QueueRouteDeps } from './queue-routes.ts';
@@ -148,6 +150,7 @@ export type PublicDeps = FrameDeps &
   };
 
 export type InternalDeps = FrameDeps &
+  LineRouteDeps &
   HeartbeatDeps &
   IngestDeps &
   PermitDeps &
@@ -244,6 +247,7 @@ export async function serveInternal(
   requireAgentServer(app);
   measureAndTrace(app, deps, 'internal');
   registerHeartbeatRoutes(app, deps);
+  registerLineRoutes(app, deps);
   registerEventIngestRoutes(app, deps);
   registerPermitRoutes(app, deps);
   registerNextMessageRoutes(app, deps);

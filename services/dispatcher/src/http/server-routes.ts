@@ -51,7 +51,6 @@ export function registerServerRoutes(app: App, deps: ServerRouteDeps): void {
       schema: {
         body: z.strictObject({
           publicKeyPem: z.string().max(4096),
-          url: z.url().max(256),
           capacity: z.int().min(1).max(64),
         }),
         response: {

@@ -10,6 +10,7 @@ import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import { heartbeatAnswerSchema } from '@lemniscate/shared/protocol/server-status.ts';
 import type { HeartbeatAnswer, ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { nextRequestsAnswerSchema } from '@lemniscate/shared/protocol/server-line.ts';
 import { sessionOrderSchema } from '@lemniscate/shared/protocol/session-order.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import type { TestAuthority } from './certificates.ts';
@@ -38,6 +39,8 @@ export interface SimulatedAgentServer {
   ): Promise<{ status: number; body: unknown }>;
   startHeartbeats(everyMs: number): void;
   stopHeartbeats(): void;
+  /** Fetches its orders until it is closed, as a server does that cannot be called. */
+  startFetching(): void;
   /** Ends a session as the server sees it: its slot is free. */
   drop(sessionId: string): void;
   /** A new process: what it held is gone. */
@@ -66,6 +69,7 @@ export async function startSimulatedAgentServer(
   const destroyed: Held[] = [];
   let bootId = randomUUID();
   let timer: NodeJS.Timeout | null = null;
+  let closed = false;
 
   const status = (): ServerStatus => ({
     protocol: 1,
@@ -89,7 +93,8 @@ export async function startSimulatedAgentServer(
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
-    return { status: answer.statusCode, body: await answer.body.json() };
+    const said = await answer.body.text();
+    return { status: answer.statusCode, body: said === '' ? null : (JSON.parse(said) as unknown) };
   };
   const server: SimulatedAgentServer = {
     name: options.name,
@@ -119,12 +124,19 @@ export async function startSimulatedAgentServer(
       if (timer !== null) clearInterval(timer);
       timer = null;
     },
+    startFetching: () => {
+      // A close in the middle of a turn breaks it off.
+      fetchOrders().catch((error: unknown) => {
+        if (!closed) throw error;
+      });
+    },
     drop: (sessionId) => void held.delete(sessionId),
     restart: () => {
       held.clear();
       bootId = randomUUID();
     },
     close: async () => {
+      closed = true;
       server.stopHeartbeats();
       listener.closeAllConnections();
       listener.close();
@@ -137,6 +149,22 @@ export async function startSimulatedAgentServer(
       handle(incoming, reply).catch(() => reply.destroy());
     },
   );
+  const fetchOrders = async (): Promise<void> => {
+    while (!closed) {
+      const { body } = await post('/internal/servers/line', { waitMs: 1_000 }).catch(() => ({ body: null }));
+      if (body === null) return;
+      for (const asked of nextRequestsAnswerSchema.parse(body).requests) {
+        if (asked.kind === 'take') {
+          orders.push({ order: asked.order, at: performance.now() });
+          held.set(asked.order.sessionId, asked.order.attempt);
+        } else if (asked.kind === 'remove') {
+          destroyed.push({ sessionId: asked.sessionId, attempt: asked.attempt });
+          held.delete(asked.sessionId);
+        }
+        await post('/internal/servers/line/answers', { id: asked.id, status: 202 });
+      }
+    }
+  };
   const handle = async (incoming: IncomingMessage, reply: ServerResponse): Promise<void> => {
     const answer = (code: number, body: unknown): void => {
       reply.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));

@@ -7,6 +7,7 @@ import type { ResolvedEnvironment, ResolveEnvironment } from '@lemniscate/shared
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { PermitAnswer, PermitRequest } from '@lemniscate/shared/protocol/permit.ts';
 import type { NextMessageAnswer, NextMessageRequest } from '@lemniscate/shared/protocol/next-message.ts';
+import type { LineAnswer, LineRequest } from '@lemniscate/shared/protocol/server-line.ts';
 import type { HeartbeatAnswer, ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import type { EventBatchAnswer } from '@lemniscate/shared/protocol/session-event.ts';
 import type {
@@ -46,6 +47,9 @@ export interface ModelAnswer {
  */
 export interface Dispatcher {
   heartbeat(status: ServerStatus, signal: AbortSignal): Promise<HeartbeatAnswer>;
+  /** What the dispatcher asks of a server that it cannot call; none when nothing came within the time. */
+  nextRequests(waitMs: number, signal: AbortSignal): Promise<readonly LineRequest[]>;
+  answerRequest(answer: LineAnswer, signal: AbortSignal): Promise<void>;
   sendEvents(held: Held, batch: JournalBatch, signal: AbortSignal): Promise<EventBatchAnswer>;
   askPermit(held: Held, request: PermitRequest, signal: AbortSignal): Promise<PermitAnswer>;
   nextMessage(held: Held, request: NextMessageRequest, signal: AbortSignal): Promise<NextMessageAnswer>;

@@ -44,3 +44,12 @@ function parseEntry(entry: string): ConfiguredServer | string {
   }
   return { url: new URL(address).origin, pool, capacity };
 }
+
+/** How the address of a server begins that has none: it fetches what it is asked. */
+const fetchingPrefix = 'fetching:';
+
+/** The address of a server that fetches its orders, in the place of a URL. */
+export const fetchingAddress = (serverId: string): string => `${fetchingPrefix}${serverId}`;
+
+/** Whether a server at this address is never called. */
+export const fetchesItsOrders = (address: string): boolean => address.startsWith(fetchingPrefix);

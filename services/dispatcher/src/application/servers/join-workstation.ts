@@ -8,7 +8,7 @@ import type { Log } from '../ports/log.ts';
 import type { IssueCertificate } from '../ports/certificate-issuer.ts';
 import type { Reservations } from '../ports/reservations.ts';
 import type { Database } from '../ports/transaction.ts';
-import { pinnedPool } from './configured-server.ts';
+import { fetchingAddress, pinnedPool } from './configured-server.ts';
 import type { ConfiguredServer } from './configured-server.ts';
 import { findServer } from './server-row.ts';
 
@@ -25,8 +25,6 @@ export interface JoinDeps {
 
 export interface JoinRequest {
   readonly publicKeyPem: string;
-  /** Where the workstation's agent server listens: `https://127.0.0.1:port`. */
-  readonly url: string;
   readonly capacity: number;
 }
 
@@ -35,8 +33,9 @@ const certificateMs = 12 * 60 * 60 * 1_000;
 
 /**
  * Lets a person's own agent server join: a certificate under a new name, in the pool of pinned servers, which takes
- * that person's sessions only. Loopback only, since a session's order is sent to the address that the caller names.
- * @throws CodedError `unavailable`, `request_invalid`
+ * that person's sessions only. It has no address: it fetches its orders, so nothing is ever sent to a place that a caller
+ * names, and it works behind any wall that lets it out.
+ * @throws CodedError `unavailable`
  */
 export async function joinWorkstation(
   deps: JoinDeps,
@@ -48,12 +47,6 @@ export async function joinWorkstation(
       'unavailable',
       'This fleet takes no workstations: its dispatcher has no LEMNISCATE_CA_KEY. Use execution server.',
     );
-  const url = new URL(request.url);
-  if (url.protocol !== 'https:' || url.hostname !== '127.0.0.1' || url.pathname !== '/')
-    throw new CodedError(
-      'request_invalid',
-      `A workstation joins with an address https://127.0.0.1:PORT; "${request.url}" is none.`,
-    );
   const serverId = `ws-${deps.newId('agentServer')}`;
   const certificatePem = await deps.issueCertificate({
     serverId,
@@ -63,7 +56,7 @@ export async function joinWorkstation(
   await deps.database.transaction(async (tx) => {
     await tx.query(
       'INSERT INTO agent_servers (id, url, pool, capacity, pinned_to) VALUES ($1, $2, $3, $4, $5)',
-      [serverId, url.origin, pinnedPool, request.capacity, person.subject],
+      [serverId, fetchingAddress(serverId), pinnedPool, request.capacity, person.subject],
     );
     await deps.audit.append(tx, fleetChain, [
       { type: 'server.joined', subject: person.subject, server: serverId, body: { pool: pinnedPool } },
