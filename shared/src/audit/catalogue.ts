@@ -150,17 +150,6 @@ export const contentMembers: readonly string[] = [
   'diff',
 ];
 
-/** The envelope that is hashed: who, when, where, what. */
-export const envelopeSchema = z.strictObject({
-  v: z.literal(1),
-  type: name,
-  at: z.iso.datetime({ precision: 3 }),
-  subject: name,
-  attempt: z.int().optional(),
-  server: z.string().optional(),
-  body: z.record(z.string(), z.unknown()),
-});
-
 /**
  * Checks a draft before it is hashed for ever.
  * @throws CodedError `internal`: a draft that does not fit is a fault in the code that appends it, told without values

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { ChainedEntry } from './entry.ts';
 
 /**
  * One buffer of a domain and parts: the domain with its closing NUL, then each part behind its length as four bytes,
@@ -17,19 +18,51 @@ export function framed(domain: string, parts: readonly Uint8Array[]): Buffer {
   return buffer;
 }
 
+const entryDomain = 'lemniscate/audit/entry/v1';
+/** Written anew for each digest: an entry of the largest body and the longest chain's name fits. */
+const scratch = Buffer.allocUnsafeSlow(80 * 1024);
+const entryStart = scratch.write(`${entryDomain}\0`, 'latin1');
+
 /**
  * The digest of an entry: SHA-256 over `lemniscate/audit/entry/v1`, chain, seq (eight bytes), the digest before it
  * (nothing for the first entry) and the canonical bytes of the body, framed.
  */
 export function entryDigest(chain: string, seq: number, prev: Uint8Array, body: Uint8Array): Uint8Array {
-  const seqBytes = Buffer.allocUnsafe(8);
-  seqBytes.writeBigUInt64BE(BigInt(seq));
-  // the one-shot hash: 1.6 times as fast as createHash on bodies of 400 bytes
-  return hash(
-    'sha256',
-    framed('lemniscate/audit/entry/v1', [Buffer.from(chain), seqBytes, prev, body]),
-    'buffer',
-  );
+  return hash('sha256', framedEntry(chain, seq, prev, body), 'buffer');
+}
+
+/** Whether bytes are an entry's digest. A hash as text takes half the time of one as bytes. */
+export function isEntryDigest(
+  digest: Uint8Array,
+  { chain, seq, prev, body }: Pick<ChainedEntry, 'chain' | 'seq' | 'prev' | 'body'>,
+): boolean {
+  const bytes = Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength);
+  return hash('sha256', framedEntry(chain, seq, prev, body), 'latin1') === bytes.toString('latin1');
+}
+
+/** What is hashed; valid until the next call. */
+function framedEntry(chain: string, seq: number, prev: Uint8Array, body: Uint8Array): Uint8Array {
+  // a chain's name has at most three bytes a unit
+  if (entryStart + 4 * 4 + 8 + chain.length * 3 + prev.length + body.length > scratch.length)
+    return framed(entryDomain, [Buffer.from(chain), bigEndian(seq), prev, body]);
+  let at = entryStart + 4;
+  const named = scratch.write(chain, at, 'utf8');
+  scratch.writeUInt32BE(named, entryStart);
+  at = scratch.writeUInt32BE(8, at + named);
+  at = scratch.writeUInt32BE(Math.floor(seq / 2 ** 32), at);
+  at = scratch.writeUInt32BE(seq % 2 ** 32, at);
+  at = scratch.writeUInt32BE(prev.length, at);
+  scratch.set(prev, at);
+  at = scratch.writeUInt32BE(body.length, at + prev.length);
+  scratch.set(body, at);
+  // the one-shot hash over it: 1.6 times as fast as createHash on bodies of 400 bytes
+  return scratch.subarray(0, at + body.length);
+}
+
+function bigEndian(seq: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeBigUInt64BE(BigInt(seq));
+  return bytes;
 }
 
 /** Whether two digests are the same bytes. Digests are public, so time need not be constant. */

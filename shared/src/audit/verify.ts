@@ -1,8 +1,8 @@
 import type { JsonValue } from '../json.ts';
 import { readCanonical } from './canonical.ts';
-import { envelopeSchema } from './catalogue.ts';
-import { entryDigest, sameBytes, toHex } from './digest.ts';
+import { isEntryDigest, sameBytes, toHex } from './digest.ts';
 import { openingType } from './entry.ts';
+import { readEnvelope } from './envelope.ts';
 import type { ChainedEntry } from './entry.ts';
 
 /** What can be wrong with a chain. */
@@ -133,13 +133,12 @@ function checkPlace(
 
 function checkContent(entry: ChainedEntry): ChainFaultKind | null {
   // the digest first: it speaks of the bytes, whatever they say
-  if (!sameBytes(entryDigest(entry.chain, entry.seq, entry.prev, entry.body), entry.digest))
-    return 'wrong_digest';
+  if (!isEntryDigest(entry.digest, entry)) return 'wrong_digest';
   const read = readCanonical(entry.body);
   if (read === null || !read.canonical) return 'not_canonical';
-  const envelope = envelopeSchema.safeParse(read.value);
-  if (!envelope.success) return 'not_canonical';
-  const { type, at, body } = envelope.data;
+  const envelope = readEnvelope(read.value);
+  if (envelope === null) return 'not_canonical';
+  const { type, at, body } = envelope;
   if (type !== entry.type || at !== entry.at) return 'copies_differ';
   if (entry.seq === 1 && type !== openingType(entry.chain)) return 'missing_open';
   if (entry.seq > 1 && (type === openingType(entry.chain) || type === 'chain.opened')) return 'second_open';
