@@ -11,15 +11,20 @@ import { z } from 'zod';
 import { distribution, goalAtMost } from '../benchmark.ts';
 import type { BenchIo, Benchmark } from '../benchmark.ts';
 import { measureExportLag } from './export-lag.ts';
+import { measureFlatness } from './verify-flat.ts';
 import { measureVerify } from './verify-rate.ts';
 
 /** Entries of the append run, and of the log whose proofs are timed. */
-const appended = 20_000;
-const proved = 1_000_000;
+const appended = 40_000;
+const proved = 10_000_000;
 const pacedPerSecond = 2_000;
 /** At least 0.6 of plain inserts and 0.5 of the bare hash rate, told the other way round. */
 const mostTimesPlain = 1.67;
 const mostTimesBare = 2;
+/** What "flat" may be off by: noise of a shared machine, and a collector's leavings. */
+const mostTimesShort = 1.25;
+const mostGrowthMiB = 16;
+const mostExporterGrowthMiB = 64;
 
 const ratesSchema = z.object({ appendRate: z.number(), plainRate: z.number() });
 const timesSchema = z.object({ times: z.array(z.number()) });
@@ -41,14 +46,15 @@ export const auditBenchmark: Benchmark = {
       const rates = ratesSchema.parse(await load(io, stores.databaseUrl, 'append', appended));
       io.say('verifying');
       const { bareRate, verifyRate } = measureVerify();
+      const flat = measureFlatness();
       io.say('exporting');
-      const lags = await measureExportLag(io, stores.databaseUrl, folder, () =>
+      const { lags, memory } = await measureExportLag(io, stores.databaseUrl, folder, () =>
         load(io, stores.databaseUrl, 'paced', pacedPerSecond),
       );
       // last: the tiles that it makes are not those of the log
       io.say('proving');
       const { times } = timesSchema.parse(await load(io, stores.databaseUrl, 'proof', proved));
-      const proof = distribution(`proof over ${proved} entries`, 'ms', times);
+      const proof = distribution(`proof over ${proved} entries, checked`, 'ms', times);
       const lag = distribution(`export lag at ${pacedPerSecond} entries/s`, 'ms', lags);
       return {
         results: [
@@ -56,8 +62,11 @@ export const auditBenchmark: Benchmark = {
           { name: 'the same rows inserted plainly', unit: 'entries/s', value: rates.plainRate },
           { name: 'verify', unit: 'entries/s', value: verifyRate },
           { name: 'JSON and SHA-256 alone', unit: 'entries/s', value: bareRate },
+          { name: 'verify behind a checkpoint of 10,000 entries', unit: 'ms', value: flat.shortMs },
+          { name: 'verify as much behind one of 1,000,000,000', unit: 'ms', value: flat.longMs },
           proof,
           lag,
+          { name: 'exporter, resident at the end', unit: 'MiB', value: memory.endMiB },
         ],
         goals: [
           goalAtMost(
@@ -67,6 +76,19 @@ export const auditBenchmark: Benchmark = {
             rounded(rates.plainRate / rates.appendRate),
           ),
           goalAtMost('bare hashing beside verify', 'times', mostTimesBare, rounded(bareRate / verifyRate)),
+          goalAtMost(
+            'long log beside short one, verified from a checkpoint',
+            'times',
+            mostTimesShort,
+            rounded(flat.longMs / flat.shortMs),
+          ),
+          goalAtMost('heap that 10 times the entries add to verify', 'MiB', mostGrowthMiB, flat.grownMiB),
+          goalAtMost(
+            'memory that the exporter gains in the run',
+            'MiB',
+            mostExporterGrowthMiB,
+            Math.max(0, memory.endMiB - memory.earlyMiB),
+          ),
           goalAtMost('proof, p99', 'ms', 10, proof.p99),
           goalAtMost('export lag, p99', 'ms', 2_000, lag.p99),
         ],
@@ -85,7 +107,7 @@ async function load(io: BenchIo, url: string, mode: string, count: number): Prom
   const program = join(io.projectRoot, 'services/dispatcher/src/testing/audit-append-load.ts');
   const child = spawn(process.execPath, [program, url, mode, String(count)], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    signal: AbortSignal.any([io.signal, AbortSignal.timeout(120_000)]),
+    signal: AbortSignal.any([io.signal, AbortSignal.timeout(900_000)]),
   });
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {

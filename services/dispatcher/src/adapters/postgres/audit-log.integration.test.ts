@@ -213,3 +213,34 @@ test('a byte flipped in a row is found and named', { skip: noDatabase }, async (
   assert.equal(fault?.seq, 3);
   assert.equal(fault.fault, 'wrong_digest');
 });
+
+test(
+  'a head that was seen is a guess: another process, a rollback and a stale one do no harm',
+  { skip: noDatabase },
+  async () => {
+    const chain = sessionChain('s_seen');
+    const other = createAuditLog({ clock: systemClock, commitmentKey: Buffer.alloc(32) });
+    const byOther = (...drafts: AuditDraft[]): Promise<void> =>
+      database.app.transaction((tx) => other.append(tx, chain, drafts));
+    await append(chain, opening, draft(1));
+    await append(chain, draft(2));
+    await byOther(draft(3), draft(4));
+    // stale here: the chain has grown by another hand
+    await append(chain, draft(5));
+    await assert.rejects(
+      database.app.transaction(async (tx) => {
+        await audit.append(tx, chain, [draft(6), draft(7)]);
+        throw new Error('rolled back');
+      }),
+      /rolled back/,
+    );
+    await append(chain, draft(8));
+    await Promise.all([
+      ...[10, 11, 12, 13].map((call) => append(chain, draft(call))),
+      ...[20, 21, 22, 23].map((call) => byOther(draft(call))),
+    ]);
+    await byOther(closing);
+    await assert.rejects(append(chain, draft(30)), (error) => isCodedError(error, 'audit_chain_broken'));
+    assert.deepEqual(await verified(chain), { fault: null, count: 16 });
+  },
+);

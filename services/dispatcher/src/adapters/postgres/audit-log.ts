@@ -12,6 +12,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { AuditLog } from '../../application/ports/audit-log.ts';
 import type { PeopleMap } from '../../application/ports/people-map.ts';
 import type { Transaction } from '../../application/ports/transaction.ts';
+import { createHeadsSeen } from './heads-seen.ts';
 import { createPeopleMap } from './people-map.ts';
 
 export interface AuditLogDeps {
@@ -31,7 +32,8 @@ const channel = 'lemniscate_audit';
 
 /**
  * The audit log in Postgres. Works at READ COMMITTED, which is Postgres' default: whoever waited for a chain's lock has
- * to see what its holder wrote. Two statements an append; one when the chain opens.
+ * to see what its holder wrote. One statement an append where this process wrote the chain's last entry or opens the
+ * chain, else two.
  */
 export function createAuditLog({
   clock,
@@ -39,14 +41,30 @@ export function createAuditLog({
   appended,
   people = createPeopleMap(clock),
 }: AuditLogDeps): AuditLog {
+  const heads = createHeadsSeen();
+  const extend = async (
+    tx: Transaction,
+    chain: string,
+    drafts: readonly AuditDraft[],
+  ): Promise<ChainHead> => {
+    const seen = heads.get(chain);
+    const grow = (head: ChainHead) => extendChain(head, drafts, clock.now().toISOString());
+    if (seen !== undefined && drafts[0]?.type !== openingType(chain)) {
+      const grown = grow(seen);
+      const found = await insertBehind(tx, seen, grown.entries);
+      if (found === 'inserted') return grown.head;
+      if (found !== null) return insertAll(tx, chain, grow(found));
+    }
+    return insertAll(tx, chain, grow(await headToExtend(tx, chain, drafts)));
+  };
   return {
     append: async (tx, chain, drafts) => {
       if (drafts.length === 0) return;
       // before the chain is locked: whoever waits for a row of the map must hold no chain
       const written = await inPseudonyms(people, tx, drafts);
-      const head = await headToExtend(tx, chain, written);
-      const { entries } = extendChain(head, written, clock.now().toISOString());
-      await insert(tx, chain, entries);
+      const head = await extend(tx, chain, written);
+      if (head.closed) heads.delete(chain);
+      else heads.set(chain, head);
       appended?.();
     },
     head: async (tx, chain) => {
@@ -143,31 +161,74 @@ async function headToExtend(
   return (await readHead(tx, chain, 'FOR UPDATE')) ?? unopened(chain);
 }
 
+interface HeadRow extends Record<string, unknown> {
+  readonly head_seq: string;
+  readonly head_digest: Uint8Array;
+  readonly closed: boolean;
+}
+
 async function readHead(tx: Transaction, chain: string, lock: '' | 'FOR UPDATE'): Promise<ChainHead | null> {
-  const [row] = await tx.query<{ head_seq: string; head_digest: Uint8Array; closed: boolean }>(
+  const [row] = await tx.query<HeadRow>(
     `SELECT head_seq, head_digest, closed FROM audit_chains WHERE chain = $1 ${lock}`,
     [chain],
   );
-  if (row === undefined) return null;
-  return { chain, seq: Number(row.head_seq), digest: row.head_digest, closed: row.closed };
+  return row === undefined ? null : headOf(chain, row);
 }
 
-async function insert(tx: Transaction, chain: string, entries: readonly ChainedEntry[]): Promise<void> {
-  const column = <Value>(read: (entry: ChainedEntry) => Value): Value[] => entries.map(read);
+const headOf = (chain: string, row: HeadRow): ChainHead => ({
+  chain,
+  seq: Number(row.head_seq),
+  digest: row.head_digest,
+  closed: row.closed,
+});
+
+const columnsOf = (entries: readonly ChainedEntry[]): unknown[] => [
+  entries.map(({ seq }) => seq),
+  entries.map(({ prev }) => prev),
+  entries.map(({ digest }) => digest),
+  entries.map(({ body }) => body),
+  entries.map(({ type }) => type),
+  entries.map(({ at }) => at),
+];
+
+/**
+ * Locks the chain and inserts entries behind the head that was seen last, in one statement.
+ * @returns the head as it is, locked, where it is another one; null where there is no such chain
+ */
+async function insertBehind(
+  tx: Transaction,
+  seen: ChainHead,
+  entries: readonly ChainedEntry[],
+): Promise<'inserted' | ChainHead | null> {
+  const [row] = await tx.query<HeadRow & { inserted: boolean }>(
+    `WITH head AS MATERIALIZED (
+       SELECT head_seq, head_digest, closed FROM audit_chains WHERE chain = $1 FOR UPDATE
+     ), added AS (
+       INSERT INTO audit_entries (chain, seq, prev, digest, body, type, at)
+       SELECT $1, entry.*
+       FROM head, unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::timestamptz[]) AS entry
+       WHERE head.head_seq = $8 AND head.head_digest = $9 AND NOT head.closed
+       RETURNING 1
+     )
+     SELECT head_seq, head_digest, closed, EXISTS (SELECT FROM added) AS inserted FROM head`,
+    [seen.chain, ...columnsOf(entries), seen.seq, seen.digest],
+  );
+  if (row === undefined) return null;
+  return row.inserted ? 'inserted' : headOf(seen.chain, row);
+}
+
+async function insertAll(
+  tx: Transaction,
+  chain: string,
+  { entries, head }: { readonly entries: readonly ChainedEntry[]; readonly head: ChainHead },
+): Promise<ChainHead> {
   try {
     await tx.query(
       `INSERT INTO audit_entries (chain, seq, prev, digest, body, type, at)
        SELECT $1, * FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::timestamptz[])`,
-      [
-        chain,
-        column((entry) => entry.seq),
-        column((entry) => entry.prev),
-        column((entry) => entry.digest),
-        column((entry) => entry.body),
-        column((entry) => entry.type),
-        column((entry) => entry.at),
-      ],
+      [chain, ...columnsOf(entries)],
     );
+    return head;
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw new CodedError('audit_chain_broken', `The audit chain ${chain} is open already.`, { chain }, error);
