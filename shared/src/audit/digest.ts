@@ -37,7 +37,7 @@ export function isEntryDigest(
   { chain, seq, prev, body }: Pick<ChainedEntry, 'chain' | 'seq' | 'prev' | 'body'>,
 ): boolean {
   const bytes = Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength);
-  return hash('sha256', framedEntry(chain, seq, prev, body), 'latin1') === bytes.toString('latin1');
+  return hash('sha256', framedEntry(chain, seq, prev, body), 'base64') === bytes.toString('base64');
 }
 
 /** What is hashed; valid until the next call. */
