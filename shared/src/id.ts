@@ -12,6 +12,7 @@ export const idPrefixes = {
   request: 'req',
   serviceToken: 'tok',
   hold: 'hold',
+  resend: 'rsd',
   object: 'obj',
   comment: 'cmt',
   delivery: 'dlv',

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { registerAcp } from './commands/acp.ts';
 import { registerRoles, registerTokens } from './commands/access.ts';
+import { registerAuditExporters } from './commands/audit-exporters.ts';
 import { registerAuditVerify } from './commands/audit-verify.ts';
 import { registerConsole } from './commands/console.ts';
 import { registerCostsReplay } from './commands/costs-replay.ts';
@@ -24,6 +25,7 @@ import { registerIntake } from './commands/intake.ts';
 import { registerMessage } from './commands/message.ts';
 import { registerPause } from './commands/pause.ts';
 import { registerProjects } from './commands/projects.ts';
+import { registerRetention } from './commands/retention.ts';
 import { registerRevoke } from './commands/revoke.ts';
 import { registerServers } from './commands/servers.ts';
 import type { CommandIo } from './io.ts';
@@ -41,6 +43,7 @@ const commands = [
   registerProjects,
   registerEnvironments,
   registerRevoke,
+  registerRetention,
   registerLogin,
   registerRoles,
   registerTokens,
@@ -73,6 +76,7 @@ export function createProgram(io: CommandIo): Command {
       writeErr: (text) => void io.stderr.write(text),
     });
   for (const register of commands) register(program, io);
+  registerAuditExporters(program, io);
   registerAuditVerify(program, {
     ...io,
     fetchJson: async (path, schema) => (await connectFleet(io)).json(path, schema),

@@ -22,7 +22,7 @@ test(
   async (t) => {
     const [database, folder] = [await createLogDatabase(), await mkdtemp(join(tmpdir(), 'delivery-'))];
     const receivers = await Promise.all(
-      [elasticProtocol, ocsfProtocol, otlpProtocol].map(startFaultReceiver),
+      [elasticProtocol, ocsfProtocol, otlpProtocol].map((protocol) => startFaultReceiver(protocol)),
     );
     const hung = await startFaultReceiver(ocsfProtocol);
     hung.plan(...Array.from({ length: 500 }, (): Fault => 'hung'));

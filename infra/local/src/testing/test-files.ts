@@ -37,6 +37,11 @@ export function needsRsyslog(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noRsyslog');
 }
 
+/** Whether a test needs a real Ceph: it skips with the key `ceph` where none can be had. */
+export function needsCeph(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noCeph');
+}
+
 /** Whether a test needs a real LDAP directory: it skips with the key `slapd` where none can be had. */
 export function needsSlapd(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noSlapd');

@@ -8,13 +8,16 @@ import { openDataFolder } from '../data-folder.ts';
 import { programs, requirePrograms } from '../packages.ts';
 import type { Program } from '../packages.ts';
 import { openPortBook } from '../port-book.ts';
+import type { PortBook } from '../port-book.ts';
 import { projectRoot } from '../project-root.ts';
 import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
+import { startCeph } from './ceph.ts';
 import { findDockerEngine } from './docker-engine.ts';
 import { unpackSyslogNg } from './syslog-ng.ts';
 import {
   needsBrowser,
+  needsCeph,
   needsEngine,
   needsPromtool,
   needsRsyslog,
@@ -45,7 +48,8 @@ export async function bringUpTestParts(
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
   unwinding.add(() => rmSync(folder, { recursive: true, force: true }));
   const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);
-  const stores = await startStores(data, openPortBook(data), readLocalConfig({}), {
+  const ports = openPortBook(data);
+  const stores = await startStores(data, ports, readLocalConfig({}), {
     durable: false,
     say: (line) => console.error(line),
   });
@@ -56,6 +60,7 @@ export async function bringUpTestParts(
     LEMNISCATE_TEST_REDIS_URL: stores.redisUrl,
     LEMNISCATE_TEST_S3_ENDPOINT: stores.s3.endpoint,
     ...(files.some(needsRsyslog) ? bringUpSyslogNg(say) : {}),
+    ...(files.some(needsCeph) ? await bringUpCeph(ports, unwinding, say) : {}),
     ...(files.some(needsEngine) ? await bringUpEngine(unwinding, say) : {}),
   };
 }
@@ -76,6 +81,23 @@ function bringUpSyslogNg(say: (line: string) => void): Environment {
     return { LEMNISCATE_TEST_SYSLOG_NG: unpackSyslogNg(say) };
   } catch (error) {
     if (!isCodedError(error, 'package_missing')) throw error;
+    say(colours.yellow(error.message));
+    return {};
+  }
+}
+
+/** Where it cannot be had its tests skip with the key `ceph`. */
+async function bringUpCeph(
+  ports: PortBook,
+  unwinding: Unwinding,
+  say: (line: string) => void,
+): Promise<Environment> {
+  try {
+    const ceph = await startCeph(ports, say);
+    unwinding.add(ceph.stop);
+    return { LEMNISCATE_TEST_RGW_ENDPOINT: ceph.endpoint };
+  } catch (error) {
+    if (!isCodedError(error, 'package_missing') && !isCodedError(error, 'service_unreachable')) throw error;
     say(colours.yellow(error.message));
     return {};
   }

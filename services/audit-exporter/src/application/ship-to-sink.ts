@@ -1,4 +1,5 @@
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
+import { openNote, parseLogKey } from '@lemniscate/shared/audit/checkpoint.ts';
 import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
 import { peopleIn } from '@lemniscate/shared/audit/person.ts';
 import { dedupId } from '@lemniscate/shared/audit/sink-line.ts';
@@ -22,8 +23,9 @@ const deliveryDeadlineMs = 30_000;
  * @returns the index to deliver next
  * @throws CodedError `audit_chain_broken` when the sink holds an entry that this log does not have
  */
-export async function resumeSink(store: LogStore, sink: Sink): Promise<number> {
-  const [cursor, position] = [await store.cursor(sink.name, sink.start), await sink.open()];
+export async function resumeSink({ store, seals }: ShipDeps, sink: Sink): Promise<number> {
+  const start = await startOf(seals, sink);
+  const [cursor, position] = [await store.cursor(sink.name, start), await sink.open()];
   if (position === null) return cursor;
   const [there] = await store.read(position.index, 1, mostBytes);
   if (there?.index !== position.index || toHex(there.entry.digest) !== position.digest)
@@ -38,27 +40,61 @@ export async function resumeSink(store: LogStore, sink: Sink): Promise<number> {
   return next;
 }
 
+/** @throws CodedError `configuration_invalid` for an anchor that no key of this log has signed */
+async function startOf(seals: SealStore, { name, start }: Sink): Promise<number | 'now' | undefined> {
+  if (typeof start !== 'object') return start;
+  const keys = (await seals.keys()).flatMap((text) => parseLogKey(text) ?? []);
+  const signed = keys.map((key) => openNote(start.anchor, key)).find((checkpoint) => checkpoint !== null);
+  if (signed !== undefined) return signed.size;
+  throw new CodedError(
+    'configuration_invalid',
+    `The anchor from which ${name} is to begin is no checkpoint that a key of this log has signed.`,
+    { sink: name },
+  );
+}
+
 /**
  * Delivers one batch from an index on and moves the cursor once the sink has proved that it keeps it.
  * @returns the index to deliver next; the same one when there is nothing new
  * @throws CodedError `audit_chain_broken` when an entry that has an index is gone from the database
  */
 export async function shipBatch(
-  { store, seals }: { readonly store: LogStore; readonly seals: SealStore },
+  deps: ShipDeps,
   sink: Sink,
   from: number,
   onShipped: ((batch: readonly IndexedEntry[]) => Promise<void>) | null = null,
 ): Promise<number> {
-  const batch = await store.read(from, mostEntries, mostBytes);
+  const batch = await deliverBatch(deps, sink, from, mostEntries);
   if (batch.length === 0) return from;
+  const next = from + batch.length;
+  await deps.store.advance(sink.name, next);
+  await onShipped?.(batch);
+  return next;
+}
+
+/** What shipping needs of a term. */
+export interface ShipDeps {
+  readonly store: LogStore;
+  readonly seals: SealStore;
+}
+
+/**
+ * Delivers the entries from an index on, as many as a batch may have; what the sink refuses for good is set aside.
+ * @returns what was delivered
+ */
+export async function deliverBatch(
+  { store, seals }: ShipDeps,
+  sink: Sink,
+  from: number,
+  most: number,
+): Promise<readonly IndexedEntry[]> {
+  const batch = await store.read(from, Math.min(most, mostEntries), mostBytes);
+  if (batch.length === 0) return batch;
   checkDense(batch, from);
   const named = sink.identities === false ? batch : await withPeople(store, batch);
   const refused = await sink.deliver(named, AbortSignal.timeout(deliveryDeadlineMs));
   for (const { index, reason } of refused) await setAside(seals, sink, batch[index - from], reason);
-  const next = from + batch.length;
-  await store.advance(sink.name, next);
-  await onShipped?.(batch);
-  return next;
+  return batch;
 }
 
 /** Resolved at each delivery and kept nowhere, so that an erasure counts from the next batch on. */

@@ -1,6 +1,7 @@
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
 import type { Term } from '../application/ports/term.ts';
 import type { Sink } from '../application/ports/sink.ts';
+import { resendBatch } from '../application/resend-range.ts';
 import { resumeSink, shipBatch, shipCheckpoints } from '../application/ship-to-sink.ts';
 import type { OnShipped } from '../application/trace-shipped.ts';
 import { errorFields } from '../log.ts';
@@ -23,7 +24,7 @@ export function startShip(
 ): ShipJob {
   let next: number | null = null;
   const resume = async (): Promise<number> => {
-    const from = await resumeSink(store, sink);
+    const from = await resumeSink({ store, seals }, sink);
     log('info', `ship ${sink.name} goes on`, { index: from });
     return from;
   };
@@ -46,7 +47,8 @@ export function startShip(
                 });
         next = await shipBatch({ store, seals }, sink, from, told);
         const more = await shipCheckpoints(seals, sink, next);
-        return more || next > from;
+        const again = await resendBatch({ store, seals }, sink);
+        return more || again || next > from;
       } catch (error) {
         // nobody knows what has arrived: the next pass asks the sink
         next = null;

@@ -26,6 +26,7 @@ export function createFileSink(path: string, entriesPerFile?: number): Sink {
 
   return {
     name: `file:${place}`,
+    resends: false,
     open: async () => {
       const last = await entries.open();
       await people.open();

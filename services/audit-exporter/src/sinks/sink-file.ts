@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { secret } from '@lemniscate/shared/config/secret.ts';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
+import { checkpointLineSchema } from '@lemniscate/shared/audit/checkpoint-line.ts';
+import { readNote } from '@lemniscate/shared/audit/checkpoint.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -68,9 +70,16 @@ const sinkKind = z.discriminatedUnion('kind', [
 ]);
 export type SinkEntry = z.infer<typeof sinkKind>;
 
-/** Where a new receiver begins: `start`, `now`, or an index, such as the size of an anchor. */
+/** Where a new receiver begins: `start`, `now`, an index, or a file with a checkpoint (a note, or a `.checkpoints` line). */
 const startSchema = z.looseObject({
-  from: z.union([z.literal('start'), z.literal('now'), z.int().min(0)]).default('start'),
+  from: z
+    .union([
+      z.literal('start'),
+      z.literal('now'),
+      z.int().min(0),
+      z.strictObject({ anchor: z.string().min(1) }),
+    ])
+    .default('start'),
   /** Whether it is told who the pseudonyms of the log are. */
   identities: z.boolean().default(true),
 });
@@ -78,7 +87,7 @@ const startSchema = z.looseObject({
 /** A receiver and where it begins. */
 export interface ConfiguredSink {
   readonly entry: SinkEntry;
-  readonly start: number | 'now';
+  readonly start: number | 'now' | { readonly anchor: string };
   readonly identities: boolean;
 }
 
@@ -86,16 +95,36 @@ const sinkEntry = z.unknown().transform((given, context): ConfiguredSink => {
   const start = startSchema.safeParse(given);
   const { from: _from, identities: _identities, ...members } = start.data ?? {};
   const entry = sinkKind.safeParse(start.success ? members : given);
-  if (start.success && entry.success)
-    return {
-      entry: entry.data,
-      start: start.data.from === 'start' ? 0 : start.data.from,
-      identities: start.data.identities,
-    };
+  if (start.success && entry.success) {
+    const { from, identities } = start.data;
+    const anchor = typeof from === 'object' ? readAnchorNote(from.anchor) : null;
+    if (anchor !== null) return { entry: entry.data, start: { anchor }, identities };
+    if (typeof from !== 'object')
+      return { entry: entry.data, start: from === 'start' ? 0 : from, identities };
+    context.addIssue({
+      code: 'custom',
+      path: ['from', 'anchor'],
+      message: 'names no file with a checkpoint',
+    });
+    return z.NEVER;
+  }
   for (const { path, message } of [...(start.error?.issues ?? []), ...(entry.error?.issues ?? [])])
     context.addIssue({ code: 'custom', path, message });
   return z.NEVER;
 });
+
+/** The note in a file: the file is one, or its last line is a checkpoint's; null otherwise. */
+function readAnchorNote(path: string): string | null {
+  try {
+    const text = readFileSync(path, 'utf8');
+    if (readNote(text) !== null) return text;
+    const line = checkpointLineSchema.safeParse(JSON.parse(text.trimEnd().split('\n').at(-1) ?? ''));
+    return line.success && readNote(line.data.note) !== null ? line.data.note : null;
+  } catch {
+    // not there, or neither of the two: the caller names the member
+    return null;
+  }
+}
 
 /** `LEMNISCATE_SINKS`: a YAML or JSON file with the receivers. */
 const sinkFileSchema = z.strictObject({ sinks: z.array(sinkEntry).max(32) });

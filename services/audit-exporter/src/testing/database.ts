@@ -96,16 +96,19 @@ async function append(pool: Pool, chain: string, drafts: readonly AuditDraft[]):
         ? unopened(chain)
         : { chain, seq: Number(row.head_seq), digest: row.head_digest, closed: row.closed };
     const { entries } = extendChain(head, drafts, new Date().toISOString());
-    for (const { seq, prev, digest, body, type, at } of entries)
-      await client.query('INSERT INTO audit_entries VALUES ($1, $2, $3, $4, $5, $6, $7)', [
+    await client.query(
+      `INSERT INTO audit_entries (chain, seq, prev, digest, body, type, at)
+       SELECT $1, * FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::timestamptz[])`,
+      [
         chain,
-        seq,
-        prev,
-        digest,
-        body,
-        type,
-        at,
-      ]);
+        entries.map(({ seq }) => seq),
+        entries.map(({ prev }) => prev),
+        entries.map(({ digest }) => digest),
+        entries.map(({ body }) => body),
+        entries.map(({ type }) => type),
+        entries.map(({ at }) => at),
+      ],
+    );
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');

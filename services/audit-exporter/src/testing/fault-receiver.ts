@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+
+const slowMs = 250;
 
 /** What a receiver does with a request instead of its duty. */
 export type Fault =
@@ -13,6 +16,14 @@ export type Fault =
   | 'reset'
   /** Answers well and keeps nothing; only a protocol with acknowledgements notices. */
   | 'dropped'
+  /** Keeps everything and never acknowledges it; without acknowledgements the same as no fault. */
+  | 'unacknowledged'
+  /** Keeps everything and acknowledges it late. */
+  | 'late'
+  /** Cuts the connection in the middle of what is sent, and keeps nothing. */
+  | 'cut'
+  /** Takes its time, then does its duty. */
+  | 'slow'
   /** Never answers. */
   | 'hung';
 
@@ -24,14 +35,16 @@ export interface ProtocolAnswer {
 
 /** How one kind of receiver reads a request and answers. */
 export interface Protocol {
-  /** Ids in a request, in its order; null where the request is not a delivery. */
-  ids(path: string, body: string): string[] | null;
+  /** Ids in a request, in its order; null where the request is not a delivery. Without a body: whether it is one. */
+  ids(path: string, body: string | null): string[] | null;
   /** @param kept the ids that were new, and whether the request was dropped */
   answer(request: {
     readonly path: string;
     readonly body: string;
     readonly ids: readonly string[];
     readonly dropped: boolean;
+    /** How it acknowledges, where the protocol does. */
+    readonly acknowledges: 'at_once' | 'late' | 'never';
     readonly known: ReadonlySet<string>;
   }): ProtocolAnswer;
 }
@@ -42,6 +55,10 @@ export interface FaultReceiver {
   received(): string[];
   /** Faults for the deliveries to come, one each. */
   plan(...faults: (Fault | null)[]): void;
+  /** Faults for all deliveries behind the planned ones. */
+  disturb(next: () => Fault | null): void;
+  /** How often each fault happened. */
+  faults(): Readonly<Record<string, number>>;
   /** Requests above so many bytes are answered with 413. */
   limit(bytes: number): void;
   /** Bodies as they came, for planted markers. */
@@ -50,32 +67,47 @@ export interface FaultReceiver {
 }
 
 /** A receiver on loopback that counts what it got and fails on demand. */
-export async function startFaultReceiver(protocol: Protocol): Promise<FaultReceiver> {
+export async function startFaultReceiver(
+  protocol: Protocol,
+  { keepBodies = true }: { readonly keepBodies?: boolean } = {},
+): Promise<FaultReceiver> {
   const received: string[] = [];
+  const known = new Set<string>();
+  const counts: Record<string, number> = {};
+  let disturb: () => Fault | null = () => null;
   const bodies: string[] = [];
   const faults: (Fault | null)[] = [];
   let mostBytes = Infinity;
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const body = Buffer.concat(chunks).toString();
     const path = request.url ?? '';
+    const isDelivery = protocol.ids(path, null) !== null;
+    const fault = isDelivery ? (faults.shift() ?? disturb()) : null;
+    if (fault !== null) counts[fault] = (counts[fault] ?? 0) + 1;
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      if (fault === 'cut') return void request.socket.destroy();
+      chunks.push(chunk);
+    }
+    const body = Buffer.concat(chunks).toString();
     const answer = ({ status, body: said }: ProtocolAnswer): void => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(said));
     };
     const ids = protocol.ids(path, body);
-    const fault = ids === null ? null : (faults.shift() ?? null);
+    if (fault === 'slow') await setTimeout(slowMs);
     if (fault === 'unavailable') return answer({ status: 503, body: {} });
     if (fault === 'unauthorised') return answer({ status: 401, body: {} });
     if (fault === 'hung') return;
     if (body.length > mostBytes) return answer({ status: 413, body: {} });
-    const known = new Set(received);
     const dropped = fault === 'dropped';
-    const said = protocol.answer({ path, body, ids: ids ?? [], dropped, known });
+    const acknowledges = fault === 'late' ? 'late' : fault === 'unacknowledged' ? 'never' : 'at_once';
+    const said = protocol.answer({ path, body, ids: ids ?? [], dropped, acknowledges, known });
     if (said.status < 300 && ids !== null && !dropped) {
-      bodies.push(body);
-      received.push(...ids);
+      if (keepBodies) bodies.push(body);
+      for (const id of ids) {
+        received.push(id);
+        known.add(id);
+      }
     }
     if (fault === 'reset') request.socket.destroy();
     else answer(said);
@@ -88,6 +120,10 @@ export async function startFaultReceiver(protocol: Protocol): Promise<FaultRecei
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received: () => [...received],
     plan: (...more) => void faults.push(...more),
+    disturb: (next) => {
+      disturb = next;
+    },
+    faults: () => ({ ...counts }),
     limit: (bytes) => {
       mostBytes = bytes;
     },

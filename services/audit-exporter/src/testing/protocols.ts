@@ -1,7 +1,7 @@
 import type { Protocol } from './fault-receiver.ts';
 
-const linesOf = (body: string): Record<string, unknown>[] =>
-  body
+const linesOf = (body: string | null): Record<string, unknown>[] =>
+  (body ?? '')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -11,24 +11,30 @@ export const poison = 'POISON';
 /** Splunk HEC with acknowledgement, from "About HTTP Event Collector Indexer Acknowledgment" in Splunk's documentation. */
 export function splunkProtocol(): Protocol {
   let next = 0;
-  const acks = new Map<number, boolean>();
+  /** How often each must be asked for before it is told; Infinity: never. */
+  const acks = new Map<number, number>();
+  const ask = (id: number): boolean => {
+    const left = acks.get(id) ?? Infinity;
+    acks.set(id, left - 1);
+    return left <= 0;
+  };
   return {
     ids: (path, body) =>
       path.startsWith('/services/collector/ack')
         ? null
         : linesOf(body).map(({ fields }) => (fields as { id: string }).id),
-    answer: ({ path, body, dropped }) => {
+    answer: ({ path, body, dropped, acknowledges }) => {
       if (path.startsWith('/services/collector/ack')) {
         const asked = (JSON.parse(body) as { acks: number[] }).acks;
         return {
           status: 200,
-          body: { acks: Object.fromEntries(asked.map((id) => [id, acks.get(id) ?? false])) },
+          body: { acks: Object.fromEntries(asked.map((id) => [id, ask(id)])) },
         };
       }
       const bad = linesOf(body).findIndex((line) => JSON.stringify(line).includes(poison));
       if (bad !== -1)
         return { status: 400, body: { text: 'Invalid data format', code: 6, 'invalid-event-number': bad } };
-      acks.set(next, !dropped);
+      acks.set(next, dropped || acknowledges === 'never' ? Infinity : acknowledges === 'late' ? 3 : 0);
       next += 1;
       return { status: 200, body: { text: 'Success', code: 0, ackId: next - 1 } };
     },
@@ -52,7 +58,8 @@ export const elasticProtocol: Protocol = {
 
 /** An HTTPS receiver of OCSF arrays. */
 export const ocsfProtocol: Protocol = {
-  ids: (_, body) => (JSON.parse(body) as { metadata: { uid: string } }[]).map(({ metadata }) => metadata.uid),
+  ids: (_, body) =>
+    (JSON.parse(body ?? '[]') as { metadata: { uid: string } }[]).map(({ metadata }) => metadata.uid),
   answer: ({ body }) => (body.includes(poison) ? { status: 400, body: {} } : { status: 200, body: {} }),
 };
 
@@ -64,7 +71,7 @@ export const otlpProtocol: Protocol = {
         scopeLogs: { logRecords: { attributes: { key: string; value: { stringValue: string } }[] }[] }[];
       }[];
     }
-    return (JSON.parse(body) as Sent).resourceLogs
+    return (JSON.parse(body ?? '{"resourceLogs":[]}') as Sent).resourceLogs
       .flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
       .map(
         ({ attributes }) => attributes.find(({ key }) => key === 'log.record.uid')?.value.stringValue ?? '',
@@ -79,7 +86,7 @@ export const otlpProtocol: Protocol = {
 /** Microsoft's Logs Ingestion API and its token endpoint, from their public reference. */
 export const sentinelProtocol: Protocol = {
   ids: (path, body) =>
-    path.includes('/oauth2/') ? null : (JSON.parse(body) as { id: string }[]).map(({ id }) => id),
+    path.includes('/oauth2/') ? null : (JSON.parse(body ?? '[]') as { id: string }[]).map(({ id }) => id),
   answer: ({ path, body }) => {
     if (path.includes('/oauth2/')) return { status: 200, body: { access_token: 't', expires_in: 3_600 } };
     return body.includes(poison) ? { status: 400, body: {} } : { status: 204, body: {} };

@@ -1,10 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeCertificate } from './certificate.ts';
 import { freePort, until } from './exporter-process.ts';
 
 const program = ['/usr/sbin/rsyslogd', '/sbin/rsyslogd'].find(existsSync);
@@ -110,15 +111,7 @@ async function startReceiver(
 ): Promise<SyslogReceiver> {
   const folder = await mkdtemp(join(tmpdir(), `${name}-`));
   const [port, file] = [await freePort(), join(folder, 'kept.ndjson')];
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const made = spawnSync(
-    'openssl',
-    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
-      .concat(['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'])
-      .concat(['-keyout', key, '-out', certificate]),
-    { encoding: 'utf8', timeout: 20_000 },
-  );
-  if (made.status !== 0) throw new Error(`openssl made no certificate: ${made.stderr}`);
+  const { key, certificate } = makeCertificate(folder);
   const described = describe({ folder, port, file, key, certificate });
   const configuration = join(folder, `${name}.conf`);
   await writeFile(configuration, described.configuration);

@@ -59,6 +59,7 @@ import { registerProjectRoutes } from './project-routes.ts';
 import { registerRevocationRoutes } from './revocation-routes.ts';
 import { registerRemoteToolRoutes } from './remote-tool-routes.ts';
 import type { RemoteToolDeps } from '../application/remote-tools/look-at-servers.ts';
+import { registerResendRoutes } from './resend-routes.ts';
 import { registerRetentionRoutes } from './retention-routes.ts';
 import type { RetentionRouteDeps } from './retention-routes.ts';
 import { registerResultRoutes } from './results-routes.ts';
@@ -215,6 +216,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerRevocationRoutes(app, deps);
   registerAuditRoutes(app, deps);
   registerRetentionRoutes(app, deps);
+  registerResendRoutes(app, deps);
   registerCostRoutes(app, deps);
   registerCostAdminRoutes(app, deps);
   registerAccessRoutes(app, deps);

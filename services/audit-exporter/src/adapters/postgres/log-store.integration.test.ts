@@ -142,7 +142,7 @@ test(
       'DELETE FROM audit_entries WHERE (chain, seq) = (SELECT chain, seq FROM audit_log WHERE index = 5)',
     );
     await database.owner.query('ALTER TABLE audit_entries ENABLE ALWAYS TRIGGER append_only');
-    const from = await resumeSink(store, sink);
+    const from = await resumeSink({ store, seals: createSeals() }, sink);
     await assert.rejects(shipBatch({ store, seals: createSeals() }, sink, from), {
       code: 'audit_chain_broken',
       details: { index: 5 },

@@ -74,6 +74,23 @@ export function createLogStore(query: Query): LogStore {
         [sink, next],
       );
     },
+    openResend: async (sink) => {
+      const [row] = await query<{ id: string; next: string; to: string }>(
+        `SELECT id, next_index AS next, to_index AS to FROM audit_resends
+         WHERE sink = $1 AND done_at IS NULL ORDER BY requested_at, id LIMIT 1`,
+        [sink],
+      );
+      return row === undefined ? null : { id: row.id, next: Number(row.next), to: Number(row.to) };
+    },
+    advanceResend: async (id, next) => {
+      await query('UPDATE audit_resends SET next_index = $2 WHERE id = $1 AND next_index < $2', [id, next]);
+    },
+    closeResend: async (id, refused) => {
+      await query(
+        'UPDATE audit_resends SET done_at = now(), refused = $2 WHERE id = $1 AND done_at IS NULL',
+        [id, refused],
+      );
+    },
     backlog: (from) => readBacklog(query, from),
   };
 }

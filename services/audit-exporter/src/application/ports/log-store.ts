@@ -17,8 +17,21 @@ export interface LogStore {
   cursor(sink: string, start?: number | 'now'): Promise<number>;
   /** Moves a sink's cursor forward; a move backward changes nothing. */
   advance(sink: string, next: number): Promise<void>;
+  /** The oldest range that this sink is to get again; null: none. */
+  openResend(sink: string): Promise<ResendRange | null>;
+  /** Says that everything before an index was sent again. */
+  advanceResend(id: string, next: number): Promise<void>;
+  /** @param refused why it was not done; null: it was */
+  closeResend(id: string, refused: string | null): Promise<void>;
   /** How many entries have no index yet, how many have one, and when the entry at an index was made. */
   backlog(from: readonly number[]): Promise<Backlog>;
+}
+
+/** Entries from `next` to before `to`. */
+export interface ResendRange {
+  readonly id: string;
+  readonly next: number;
+  readonly to: number;
 }
 
 export interface Backlog {

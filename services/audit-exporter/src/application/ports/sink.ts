@@ -19,8 +19,13 @@ export interface RefusedEntry {
 export interface Sink {
   /** Names its cursor. Another place to write to is another name. */
   readonly name: string;
-  /** Where a sink that has no cursor yet begins; absent: at index 0. `now` leaves out what is in the log already. */
-  readonly start?: number | 'now';
+  /**
+   * Where a sink that has no cursor yet begins; absent: at index 0. `now` leaves out what is in the log already; an anchor
+   * is the note of a checkpoint of this log, behind whose entries it begins.
+   */
+  readonly start?: number | 'now' | { readonly anchor: string };
+  /** Whether a range can be sent to it again; absent: it can. A file of entries in their order cannot take one twice. */
+  readonly resends?: boolean;
   /** Whether it is told who the pseudonyms are; absent: it is. */
   readonly identities?: boolean;
   /**

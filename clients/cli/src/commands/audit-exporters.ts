@@ -1,0 +1,63 @@
+import { resendsSchema } from '@lemniscate/shared/audit/resend-api.ts';
+import { exportersSchema } from '@lemniscate/shared/audit/search-api.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { CommandIo } from '../io.ts';
+import { connectFleet } from './context.ts';
+
+interface ResendOptions {
+  readonly sink: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** `lemniscate audit exporters` and `lemniscate audit resend`: how far the receivers are, and what they get again. */
+export function registerAuditExporters(program: Command, io: CommandIo): void {
+  const audit = program.commands.find((command) => command.name() === 'audit') ?? program.command('audit');
+  audit
+    .command('exporters')
+    .description(
+      'Says how far each receiver of the audit log is, and which ranges are sent again (auditors).',
+    )
+    .option('--json', 'one JSON object')
+    .action(async ({ json }: { json?: boolean }) => {
+      const client = await connectFleet(io);
+      const exporters = await client.json('/v1/audit/exporters', exportersSchema);
+      const { resends } = await client.json('/v1/audit/exporters/resends', resendsSchema);
+      if (json === true) return void io.stdout.write(`${JSON.stringify({ ...exporters, resends })}\n`);
+      io.stdout.write(`${exporters.logSize} entries in the log\n`);
+      for (const { name, delivered, behind, deadLetters } of exporters.sinks)
+        io.stdout.write(
+          `${makeVisibleLine(name)}  ${delivered} delivered, ${behind} behind, ${deadLetters} refused for good\n`,
+        );
+      for (const { id, sink, from, to, next, doneAt, refused } of resends) {
+        const how = refused ?? (doneAt === null ? `at ${next}` : 'done');
+        io.stdout.write(`${id}  ${makeVisibleLine(sink)}  ${from} to ${to - 1}: ${makeVisibleLine(how)}\n`);
+      }
+    });
+  audit
+    .command('resend')
+    .description(
+      'Sends a range of the log to a receiver once more; it drops what it has by the ids (administrators).',
+    )
+    .requiredOption('--sink <name>', 'as "lemniscate audit exporters" names it')
+    .requiredOption('--from <index>', 'first entry', readIndex)
+    .requiredOption('--to <index>', 'the entry after the last', readIndex)
+    .action(async ({ sink, from, to }: ResendOptions) => {
+      const client = await connectFleet(io);
+      const body = { sink, from, to };
+      const asked = await client.json('/v1/audit/exporters/resends', z.object({ id: z.string() }), {
+        method: 'POST',
+        body,
+      });
+      io.stdout.write(`${asked.id}: ${to - from} entries are sent again.\n`);
+    });
+}
+
+function readIndex(given: string): number {
+  const index = Number(given);
+  if (Number.isSafeInteger(index) && index >= 0) return index;
+  throw new InvalidArgumentError('An index is a whole number from 0 on.');
+}

@@ -1,0 +1,150 @@
+import { holdSchema, removedSchema, retentionRulesSchema } from '@lemniscate/shared/api/retention.ts';
+import type { Removed, RetentionRules } from '@lemniscate/shared/api/retention.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { CommandIo } from '../io.ts';
+import { connectFleet } from './context.ts';
+
+type RuleOptions = Partial<RetentionRules>;
+
+interface HoldOptions {
+  readonly project?: string;
+  readonly session?: string;
+}
+
+/** `lemniscate retention`, `hold` and `erase`: how long content is kept, what must be kept, and what is forgotten. */
+export function registerRetention(program: Command, io: CommandIo): void {
+  registerRules(program, io);
+  registerHolds(program, io);
+  registerErase(program, io);
+}
+
+function registerRules(program: Command, io: CommandIo): void {
+  const retention = program.command('retention').description('How long a project’s content is kept.');
+  const path = (project: string): string => `/v1/projects/${encodeURIComponent(project)}/retention`;
+  retention
+    .command('show')
+    .argument('<project>')
+    .option('--json', 'one JSON object')
+    .action(async (project: string, { json }: { json?: boolean }) => {
+      const client = await connectFleet(io);
+      const rules = await client.json(path(project), retentionRulesSchema);
+      io.stdout.write(json === true ? `${JSON.stringify(rules)}\n` : describeRules(rules));
+    });
+  const days = 'days after a session’s end, or "ever"';
+  retention
+    .command('set')
+    .description('Changes the rules that are named; the others stay (project administrators).')
+    .argument('<project>')
+    .option('--sessions <days>', `everything of a session: ${days}`, readDays)
+    .option('--logs <days>', `events and output: ${days}`, readDays)
+    .option('--diffs <days>', `diffs: ${days}`, readDays)
+    .option('--snapshots <days>', `snapshots of the workspace: ${days}`, readDays)
+    .option('--content <days>', 'retained content: so many days, or "off"', readDays)
+    .action(async (project: string, changed: RuleOptions) => {
+      if (Object.keys(changed).length === 0)
+        throw new CodedError(
+          'request_invalid',
+          'Name a rule: --sessions, --logs, --diffs, --snapshots or --content.',
+        );
+      const client = await connectFleet(io);
+      const rules = await client.json(path(project), retentionRulesSchema);
+      const body = { ...rules, ...changed };
+      io.stdout.write(
+        describeRules(await client.json(path(project), retentionRulesSchema, { method: 'PUT', body })),
+      );
+    });
+}
+
+function registerHolds(program: Command, io: CommandIo): void {
+  const hold = program
+    .command('hold')
+    .description('Legal holds: what lies below one is removed by no rule and by nobody (administrators).');
+  hold.command('list').action(async () => {
+    const client = await connectFleet(io);
+    const { holds } = await client.json('/v1/holds', z.object({ holds: z.array(holdSchema) }));
+    if (holds.length === 0) io.stdout.write('There is no hold.\n');
+    for (const { id, scope, of, placedBy, placedAt } of holds)
+      io.stdout.write(
+        `${id}  ${scope} ${makeVisibleLine(of)}  by ${makeVisibleLine(placedBy)} at ${placedAt}\n`,
+      );
+  });
+  hold
+    .command('place')
+    .option('--project <id>', 'over everything of a project')
+    .option('--session <id>', 'over one session')
+    .action(async ({ project, session }: HoldOptions) => {
+      const of = project ?? session;
+      if (of === undefined || (project !== undefined && session !== undefined))
+        throw new CodedError('request_invalid', 'Name either --project or --session.');
+      const client = await connectFleet(io);
+      const body = { scope: project === undefined ? 'session' : 'project', of };
+      const placed = await client.json('/v1/holds', z.object({ id: z.string() }), { method: 'POST', body });
+      io.stdout.write(`${placed.id}\n`);
+    });
+  hold
+    .command('release')
+    .argument('<hold>')
+    .action(async (id: string) => {
+      const client = await connectFleet(io);
+      await client.open(`/v1/holds/${encodeURIComponent(id)}`, { method: 'DELETE' });
+      io.stdout.write('The hold is released.\n');
+    });
+}
+
+function registerErase(program: Command, io: CommandIo): void {
+  const erase = program
+    .command('erase')
+    .description(
+      'Forgets for good; the audit log keeps that it was done, and its proofs hold (administrators).',
+    );
+  erase
+    .command('session')
+    .description('Removes everything of an ended session but what log, costs and counts say of it.')
+    .argument('<session>')
+    .requiredOption('--yes', 'nothing of it comes back')
+    .action(async (id: string) => {
+      const client = await connectFleet(io);
+      const path = `/v1/sessions/${encodeURIComponent(id)}/erase`;
+      const { removed } = await client.json(path, z.object({ removed: removedSchema }), { method: 'POST' });
+      io.stdout.write(`erased: ${describeRemoved(removed)}\n`);
+    });
+  erase
+    .command('person')
+    .description('Removes who a pseudonym of the log is, and what is kept of the person.')
+    .argument('<subject>', 'as the directory has it')
+    .requiredOption('--yes', 'nothing of it comes back')
+    .action(async (subject: string) => {
+      const client = await connectFleet(io);
+      const path = `/v1/people/${encodeURIComponent(subject)}/erase`;
+      const schema = z.object({ person: z.string(), removed: removedSchema });
+      const { person, removed } = await client.json(path, schema, { method: 'POST' });
+      io.stdout.write(`${person} is nobody any more: ${describeRemoved(removed)}\n`);
+    });
+}
+
+function readDays(given: string): number | null {
+  if (given === 'ever' || given === 'off') return null;
+  const days = Number(given);
+  if (Number.isInteger(days) && days >= 1 && days <= 36_500) return days;
+  throw new InvalidArgumentError('Give a number of days from 1 to 36500, or "ever" ("off" for content).');
+}
+
+function describeRules(rules: RetentionRules): string {
+  return Object.entries(rules)
+    .map(([name, days]) => {
+      const kept = days === null ? (name === 'content' ? 'off' : 'for ever') : `${days} days`;
+      return `${name.padEnd(10)} ${kept}\n`;
+    })
+    .join('');
+}
+
+function describeRemoved(removed: Removed): string {
+  const parts = Object.entries(removed).filter(([, count]) => count > 0);
+  return parts.length === 0
+    ? 'nothing was there'
+    : parts.map(([store, count]) => `${count} ${store}`).join(', ');
+}
