@@ -38,7 +38,7 @@ export async function requestResend(
         'not_found',
         `No exporter ships to ${sink}. \`lemniscate audit exporters\` lists them.`,
       );
-    if (from >= to || to > Number(known.size))
+    if (from >= to || to > known.size)
       throw new CodedError(
         'request_invalid',
         `The log has the entries 0 to before ${known.size}; from ${from} to before ${to} is no part of it.`,
