@@ -231,7 +231,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /v1/audit/search': row('audit', 'fleet', ['auditor', 'administrator']),
   'GET /v1/audit/exporters': row('audit', 'fleet', ['auditor', 'administrator', 'operator']),
   'GET /v1/audit/exporters/resends': row('audit', 'fleet', ['auditor', 'administrator', 'operator']),
-  'POST /v1/audit/exporters/resends': row('audit', 'fleet', administrators),
+  'POST /v1/audit/exporters/resends': row('servers', 'fleet', administrators),
   'GET /v1/audit/checkpoints': row('audit', 'somewhere', everyRole),
   'GET /v1/audit/proofs/inclusion': row('audit', 'chain', readers),
   'GET /v1/audit/proofs/consistency': row('audit', 'somewhere', everyRole),
