@@ -34,6 +34,7 @@ import { createWarmPool } from './application/warm-pool.ts';
 import type { Config } from './config.ts';
 import type { Dispatcher } from './application/ports/dispatcher.ts';
 import type { RouteDeps } from './http/route-deps.ts';
+import { settingsOfServer } from './adapters/settings.ts';
 import { createServer, listen } from './http/server.ts';
 import { createLeakCheck } from './jobs/leak-check.ts';
 import { createCleaner } from './jobs/cleaner.ts';
@@ -205,7 +206,14 @@ async function startInFolder(
       ...(unhealthy === null ? {} : { unhealthy }),
     };
   };
-  const heartbeat = createHeartbeat({ dispatcher, desk, status, bootTimeMs, log });
+  const heartbeat = createHeartbeat({
+    dispatcher,
+    desk,
+    status,
+    settings: settingsOfServer(config),
+    bootTimeMs,
+    log,
+  });
   const door = await openDoor(config, tls, { desk, status, collectMetrics: watch.collect }, dispatcher, log);
   const leakCheck = createLeakCheck(driver, log);
   pool.start();

@@ -11,6 +11,7 @@ import { readCrashPoint } from './adapters/crash-points.ts';
 import type { Term } from './application/ports/term.ts';
 import { beginTerm } from './adapters/postgres/term.ts';
 import { createLogSigner } from './adapters/log-key.ts';
+import { settingsOfExporter } from './adapters/settings.ts';
 import { exportMetrics } from './application/export-metrics.ts';
 import { readExporterConfig } from './config.ts';
 import type { ExporterConfig } from './config.ts';
@@ -50,6 +51,8 @@ async function main(): Promise<void> {
     begin,
     sinks,
     seal: sealOf(config),
+    subject: 'spiffe://lemniscate/audit-exporter',
+    settings: settingsOfExporter(config),
     log,
     now: systemClock.now,
     tracer: telemetry?.tracer ?? null,
@@ -126,7 +129,7 @@ function sealOf(config: ExporterConfig) {
     restoredFrom: config.LEMNISCATE_LOG_RESTORED_FROM,
   });
   const everyMs = config.LEMNISCATE_CHECKPOINT_SECONDS * 1_000;
-  return { signer, everyMs, subject: 'spiffe://lemniscate/audit-exporter' };
+  return { signer, everyMs };
 }
 
 main().catch((error: unknown) => {

@@ -38,13 +38,13 @@ test(
     await database.append(chain, [opened, ...calls(0, 399)]);
     const before = startExporterProcess(environment);
     const sealed = async (): Promise<boolean> =>
-      (await readFile(`${file}.checkpoints`, 'utf8').catch(() => '')).includes('"size":400');
-    await until('a checkpoint of 400 entries', sealed);
+      (await readFile(`${file}.checkpoints`, 'utf8').catch(() => '')).includes('"size":402');
+    await until('a checkpoint of 400 entries and two of the log', sealed);
     await before.end('SIGTERM');
     const anchor = join(folder, 'anchor');
     await writeFile(anchor, await readFile(`${file}.checkpoints`, 'utf8'));
     const other = join(folder, 'other');
-    await writeFile(other, (await readFile(anchor, 'utf8')).replaceAll('\\n400\\n', '\\n399\\n'));
+    await writeFile(other, (await readFile(anchor, 'utf8')).replaceAll('\\n402\\n', '\\n399\\n'));
 
     const sinks = join(folder, 'sinks.yaml');
     await writeFile(
@@ -74,8 +74,13 @@ test(
         'INSERT INTO audit_resends (id, sink, from_index, to_index, next_index) VALUES ($1, $2, $3, $4, $3)',
         [id, sink, from, to],
       );
-    await ask('resend_1', `ocsf:${late.url}`, 0, 400);
-    await ask('resend_2', `ocsf:${late.url}`, 590, 595);
+    const { rows: places } = await database.owner.query<{ index: string }>(
+      'SELECT index FROM audit_log WHERE chain = $1 AND seq = 591',
+      [chain],
+    );
+    const place = Number(places[0]?.index);
+    await ask('resend_1', `ocsf:${late.url}`, 0, 402);
+    await ask('resend_2', `ocsf:${late.url}`, place, place + 5);
     await ask('resend_3', `file:${file}`, 0, 10);
     const done = async () => {
       const { rows } = await database.owner.query<{ id: string; next_index: string; refused: string | null }>(
@@ -85,7 +90,10 @@ test(
     };
     await until('all three are done', async () => (await done()).length === 3);
     const [first, second, third] = await done();
-    assert.deepEqual([first?.next_index, second?.next_index, first?.refused], ['400', '595', null]);
+    assert.deepEqual(
+      [first?.next_index, second?.next_index, first?.refused],
+      ['402', String(place + 5), null],
+    );
     assert.match(third?.refused ?? '', /by their place/);
     // back-filled in order, and the range once more under the same ids
     assert.deepEqual(
@@ -94,11 +102,12 @@ test(
     );
     assert.deepEqual(seqs().slice(entries), [591, 592, 593, 594, 595]);
     assert.equal(new Set(late.received().filter((id) => id.startsWith('session:'))).size, entries);
-    assert.equal(await countLines(file), entries);
+    // and three of the log's own: its opening, and two settings
+    assert.equal(await countLines(file), entries + 3);
     const { rows } = await database.owner.query<{ next_index: string }>(
       'SELECT next_index FROM audit_sinks WHERE name = $1',
       [`ocsf:${late.url}`],
     );
-    assert.equal(rows[0]?.next_index, String(entries));
+    assert.equal(rows[0]?.next_index, String(entries + 3));
   },
 );

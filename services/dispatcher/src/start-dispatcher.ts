@@ -36,6 +36,7 @@ import { createServerList } from './adapters/server-list.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
 import { withPseudonyms } from './application/audit/known-people.ts';
 import { recordSettings } from './application/audit/record-settings.ts';
+import { withLoginsRecorded } from './application/audit/recorded-logins.ts';
 import { authenticateIssued, createAuthenticator } from './application/access/authenticate.ts';
 import { createFindPerson } from './application/access/known-person.ts';
 import { createBrowserLinks } from './application/access/browser-links.ts';
@@ -257,17 +258,21 @@ async function build(
   const front = await servePublic(
     {
       ...deps,
-      authenticator: withPseudonyms(
-        withRevocation(
-          createAuthenticator({
-            ...access,
-            local: identity.localLogin,
-            verifyIssued: issuer === null ? null : (...token) => authenticateIssued(access, issuer, ...token),
-          }),
+      authenticator: withLoginsRecorded(
+        withPseudonyms(
+          withRevocation(
+            createAuthenticator({
+              ...access,
+              local: identity.localLogin,
+              verifyIssued:
+                issuer === null ? null : (...token) => authenticateIssued(access, issuer, ...token),
+            }),
+            database,
+          ),
+          people,
           database,
         ),
-        people,
-        database,
+        deps,
       ),
       loginFailures,
       newSecret,

@@ -27,6 +27,8 @@ export const serverStatusSchema = z.object({
   /** Keys of the repositories that it has at hand. */
   mirrors: z.array(z.string().max(64)).max(256).optional(),
   draining: z.boolean(),
+  /** What it is set to, name to value, with the first heartbeats of a start: no secrets are among its settings. */
+  settings: z.record(z.string().max(128), z.string().max(4096)).optional(),
   /** Why it takes no sessions at the moment, for the operator; absent while healthy. */
   unhealthy: z.string().optional(),
 });

@@ -107,6 +107,12 @@ export const secretPatterns: readonly SecretPattern[] = [
   pattern('databricks-token', /\bdapi[0-9a-f]{32}(?:-\d)?\b/g),
   pattern('onepassword-token', /\bops_eyJ[A-Za-z0-9+/=_-]{100,}/g),
 
+  // secretlint finds it as well and tells a place that begins too early and ends too early
+  pattern(
+    'aws-secret-key',
+    /\b(?:aws_?)?secret_?(?:access_?)?key\\?["']?\s{0,4}(?:=>|[:=])\s{0,4}\\?["']?(?<secret>[A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])/gi,
+  ),
+
   // forms that no single issuer has
   pattern(
     'private-key',

@@ -30,6 +30,25 @@ const receiver = createServer((request, response) => {
     receiver.emit('answered');
   });
 });
+/** Sealed segments in the tests' own bucket. */
+const s3 = process.env['LEMNISCATE_TEST_S3_ENDPOINT'];
+const segments = {
+  kind: 's3',
+  endpoint: s3,
+  bucket: `markers-${process.pid}`,
+  accessKeyId: 'k',
+  secretAccessKey: { env: 'LEMNISCATE_MARKERS_KEY' },
+};
+async function readSegments(): Promise<Map<string, string>> {
+  const bucket = `${s3}/${segments.bucket}`;
+  const listed = await (await fetch(`${bucket}?list-type=2`)).text();
+  const keys = [...listed.matchAll(/<Key>([^<]+)<\/Key>/g)].map(([, key = '']) => key);
+  return new Map(
+    await Promise.all(
+      keys.map(async (key) => [key, await (await fetch(`${bucket}/${key}`)).text()] as const),
+    ),
+  );
+}
 const scratch = mkdtempSync(join(tmpdir(), 'lemniscate-markers-'));
 
 before(async () => {
@@ -40,13 +59,13 @@ before(async () => {
   writeFileSync(
     sinks,
     JSON.stringify({
-      sinks: [
-        { kind: 'ocsf', url },
-        { kind: 'otlp', url },
-      ],
+      sinks: [{ kind: 'ocsf', url }, { kind: 'otlp', url }, ...(s3 === undefined ? [] : [segments])],
     }),
   );
+  if (s3 !== undefined)
+    assert.equal((await fetch(`${s3}/${segments.bucket}`, { method: 'PUT' })).status, 200);
   site = await startTestFleet({
+    LEMNISCATE_MARKERS_KEY: 's',
     PLANTED_ENVIRONMENT: marker('environment'),
     LEMNISCATE_CHECKPOINT_SECONDS: '1',
     LEMNISCATE_SINKS: sinks,
@@ -94,7 +113,11 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     '--allow-empty',
   );
   const outcomes: Awaited<ReturnType<typeof runSession>>[] = [];
-  for (const instruction of ['run `npm test`', `Fix the failing test. ${marker('instruction')}`])
+  for (const instruction of [
+    'run `npm test`',
+    `Fix the failing test. ${marker('instruction')}`,
+    `run \`echo ${marker('diff')} > made.txt\``,
+  ])
     outcomes.push(await runSession(site, { repositoryFolder: folder, instruction }));
   // and in a header of a request that is refused, and in one that is answered
   const { token, subject, name } = z
@@ -110,8 +133,9 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     };
     await fetch(`${site.fleet.apiUrl}/v1/sessions?limit=1&${marker('query')}=1`, { headers });
   }
-  const [ran, fixed] = outcomes;
-  assert.ok(ran !== undefined && fixed !== undefined);
+  const [ran, fixed, made] = outcomes;
+  assert.ok(ran !== undefined && fixed !== undefined && made !== undefined);
+  assert.ok(String(made.patch).includes(marker('diff')), 'the diff has its marker');
   // the test can fail: what holds content does hold the markers
   const shown = JSON.stringify(ran.events);
   for (const channel of ['file', 'output', 'error']) assert.ok(shown.includes(marker(channel)), channel);
@@ -160,6 +184,22 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     payloads.filter((text) => planted.test(text)),
     [],
   );
+  if (s3 !== undefined) {
+    const sealed = async (): Promise<boolean> => {
+      const objects = await readSegments();
+      const all = [...objects.values()].join('');
+      return (
+        outcomes.every(({ session }) => isShipped(all, session.id)) &&
+        [...objects.keys()].some((key) => key.includes('manifests/'))
+      );
+    };
+    while (!(await sealed())) await once(receiver, 'answered', { signal: deadline });
+    for (const [key, text] of await readSegments()) {
+      assert.doesNotMatch(text, planted, key);
+      for (const [, body = ''] of text.matchAll(/"body":"([A-Za-z0-9+/=]+)"/g))
+        assert.doesNotMatch(Buffer.from(body, 'base64').toString(), planted, key);
+    }
+  }
   const logs = findMarkers(join(data, 'logs'));
   assert.ok(logs.lines > 20, 'hardly a line was read');
   assert.deepEqual(logs.found, []);

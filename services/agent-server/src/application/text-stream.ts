@@ -1,3 +1,4 @@
+import { createStreamRedactor } from '@lemniscate/shared/secrets/redact-stream.ts';
 import type { EventSink } from './event-sink.ts';
 
 /** The longest text of one event, in UTF-16 units: far below the protocol's bound, so that live readers get small pieces. */
@@ -7,27 +8,40 @@ const pieceLength = 32 * 1024;
 export interface TextStream {
   /** Waits while the journal has no room. */
   write(text: string, signal: AbortSignal): Promise<void>;
-  /** Emits what is gathered; to be called before any event that must come after the text. */
+  /** Emits what is gathered, but for an end that may be the beginning of a secret. */
+  send(): void;
+  /** Emits everything; to be called before any event that must come after the text. */
   flush(): void;
 }
 
-/** @param gatherMs how long text may wait for more while a batch is in flight; 50 ms is below what a reader notices */
+/**
+ * Secrets in the text are replaced before they are emitted, also those that come in two pieces.
+ * @param gatherMs how long text may wait for more while a batch is in flight; 50 ms is below what a reader notices
+ */
 export function createTextStream(
   sink: EventSink,
   emitText: (text: string) => void,
   gatherMs = 50,
 ): TextStream {
+  const redactor = createStreamRedactor();
   let gathered = '';
   let timer: NodeJS.Timeout | null = null;
 
-  function flush(): void {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    while (gathered.length > 0) {
-      const piece = cut(gathered, pieceLength);
-      gathered = gathered.slice(piece.length);
+  function emit(text: string): void {
+    for (let rest = text; rest.length > 0;) {
+      const piece = cut(rest, pieceLength);
+      rest = rest.slice(piece.length);
       emitText(piece.toWellFormed());
     }
+  }
+
+  function send(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (gathered.length === 0) return;
+    const text = redactor.write(gathered);
+    gathered = '';
+    emit(text);
   }
 
   return {
@@ -35,10 +49,14 @@ export function createTextStream(
       if (text.length === 0) return;
       await sink.room(signal);
       gathered += text;
-      if (sink.idle() || gathered.length >= pieceLength) return flush();
-      timer ??= setTimeout(flush, gatherMs);
+      if (sink.idle() || gathered.length >= pieceLength) return send();
+      timer ??= setTimeout(send, gatherMs);
     },
-    flush,
+    send,
+    flush: () => {
+      send();
+      emit(redactor.end());
+    },
   };
 }
 

@@ -32,6 +32,8 @@ export function createHeartbeat(deps: {
   readonly dispatcher: Pick<Dispatcher, 'heartbeat' | 'warm'>;
   readonly desk: SessionDesk;
   readonly status: () => ServerStatus;
+  /** Told until the dispatcher has heard it: it writes down what is otherwise than at the start before. */
+  readonly settings?: Readonly<Record<string, string>>;
   readonly bootTimeMs: () => number;
   readonly log: Log;
 }): Heartbeat {
@@ -39,6 +41,7 @@ export function createHeartbeat(deps: {
   const due = createGate();
   let pending = true;
   let reachable = true;
+  let isTold = false;
   let running: Promise<void> = Promise.resolve();
 
   const wake = () => {
@@ -51,7 +54,10 @@ export function createHeartbeat(deps: {
     deps.desk.giveUpLost();
     const sentAt = deps.bootTimeMs();
     try {
-      const answer = await deps.dispatcher.heartbeat(deps.status(), signal);
+      const { settings } = deps;
+      const status = isTold || settings === undefined ? deps.status() : { ...deps.status(), settings };
+      const answer = await deps.dispatcher.heartbeat(status, signal);
+      isTold = true;
       deps.desk.apply(answer, sentAt);
       if (!reachable) deps.log.info({}, 'the dispatcher answers again');
       reachable = true;

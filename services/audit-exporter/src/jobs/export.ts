@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import { startOrderEntries } from './order-entries.ts';
 import type { SealDeps } from '../application/seal-log.ts';
 import { startSeal } from './seal.ts';
+import { startTellSettings } from './tell-settings.ts';
 import { startShip } from './ship.ts';
 import type { ShipJob } from './ship.ts';
 import { startTerms } from './terms.ts';
@@ -22,14 +23,19 @@ export interface ExportDeps {
   readonly begin: BeginTerm;
   readonly sinks: readonly Sink[];
   /** Null where no key is configured: the log is chained and not sealed. */
-  readonly seal: Pick<SealDeps, 'signer' | 'everyMs' | 'subject'> | null;
+  readonly seal: Pick<SealDeps, 'signer' | 'everyMs'> | null;
+  /** The exporter's name in the entries that it writes. */
+  readonly subject: string;
+  /** What it is set to, as text; told in the log where it changes. */
+  readonly settings: ReadonlyMap<string, string>;
   readonly log: Log;
   readonly now: () => Date;
   readonly tracer?: Tracer | null;
 }
 
 /** Orders the log and ships it to every sink whenever this exporter leads. */
-export function startExport({ begin, sinks, seal, log, now, tracer = null }: ExportDeps): Export {
+export function startExport(deps: ExportDeps): Export {
+  const { begin, sinks, seal, subject, settings, log, now, tracer = null } = deps;
   let wakeOrder = (): void => undefined;
   let ships: readonly ShipJob[] = [];
 
@@ -37,10 +43,13 @@ export function startExport({ begin, sinks, seal, log, now, tracer = null }: Exp
     const traced = tracer === null ? null : { onShipped: createShippedTrace(tracer, term.store), now };
     ships = sinks.map((sink) => startShip(term, sink, log, traced));
     const wakeShips = (): void => ships.forEach((ship) => ship.wake());
+    const configured = startTellSettings(term.settings, { subject, settings }, log);
     const order = startOrderEntries(term.store, log, wakeShips);
-    const sealing = seal === null ? null : startSeal({ ...seal, store: term.seals, now }, log, wakeShips);
+    const sealing =
+      seal === null ? null : startSeal({ ...seal, subject, store: term.seals, now }, log, wakeShips);
     wakeOrder = order.wake;
     await until;
+    await configured.stop();
     // ordering first, so that what has committed by now is shipped too
     await order.stop();
     await sealing?.stop();

@@ -236,7 +236,10 @@ function createOutput(sink: EventSink, callId: string, signal: AbortSignal) {
   };
   return {
     write: async (stream: 'stdout' | 'stderr', text: string): Promise<void> => {
-      if (sink.idle()) flush();
+      if (sink.idle()) {
+        streams.stdout.send();
+        streams.stderr.send();
+      }
       await streams[stream].write(text, signal);
     },
     flush,

@@ -1,10 +1,9 @@
-import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
 import type { SignedCheckpoint } from '@lemniscate/shared/audit/checkpoint.ts';
-import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import { logChain } from '@lemniscate/shared/audit/log-chain.ts';
 import { tilePlace, tileWidth } from '@lemniscate/shared/audit/merkle-proof.ts';
 import type { Frontier, TreeNode } from '@lemniscate/shared/audit/merkle.ts';
 import type { SealRow, SealStore } from '../../application/ports/seal-store.ts';
+import { placeInLogChain } from './log-chain-place.ts';
 import type { Query } from './log-store.ts';
 
 interface CheckpointRow {
@@ -138,32 +137,6 @@ export function createSealStore(query: Query, now: () => Date): SealStore {
       );
     },
   };
-}
-
-/** The entry in its place behind the chain's head, as columns. A head that has moved meanwhile makes the insert fail. */
-async function placeInLogChain(
-  query: Query,
-  draft: AuditDraft,
-  now: Date,
-): Promise<{ columns: unknown[]; lastSeq: number }> {
-  const [row] = await query<{ head_seq: string; head_digest: Uint8Array; closed: boolean }>(
-    'SELECT head_seq, head_digest, closed FROM audit_chains WHERE chain = $1',
-    [logChain],
-  );
-  const head =
-    row === undefined
-      ? unopened(logChain)
-      : { chain: logChain, seq: Number(row.head_seq), digest: row.head_digest, closed: row.closed };
-  const { entries, head: after } = extendChain(head, [draft], now.toISOString());
-  const columns = [
-    entries.map(({ seq }) => seq),
-    entries.map(({ prev }) => prev),
-    entries.map(({ digest }) => digest),
-    entries.map(({ body }) => body),
-    entries.map(({ type }) => type),
-    entries.map(({ at }) => at),
-  ];
-  return { columns, lastSeq: after.seq };
 }
 
 interface TilePart {

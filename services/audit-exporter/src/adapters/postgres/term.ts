@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import { createLogStore } from './log-store.ts';
 import type { Query } from './log-store.ts';
 import { createSealStore } from './seal-store.ts';
+import { createSettingsStore } from './settings-store.ts';
 
 // two numbers, so that it cannot meet the one-number locks of migrations; the first spells "lemn"
 const lock = [0x6c656d6e, 7] as const;
@@ -65,5 +66,6 @@ export async function beginTerm(url: string, log: Log, now: () => Date, notified
     const [row] = await query<{ held: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS held', lock);
     return row?.held === true;
   };
-  return { store: createLogStore(query), seals: createSealStore(query, now), lead, over, end };
+  const [store, seals] = [createLogStore(query), createSealStore(query, now)];
+  return { store, seals, settings: createSettingsStore(query, now), lead, over, end };
 }

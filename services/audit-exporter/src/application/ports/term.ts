@@ -1,5 +1,6 @@
 import type { LogStore } from './log-store.ts';
 import type { SealStore } from './seal-store.ts';
+import type { SettingsStore } from './settings-store.ts';
 
 /**
  * A term: one direct connection to the record, which may hold the exporters' lock. All work of a term runs on this very
@@ -8,6 +9,7 @@ import type { SealStore } from './seal-store.ts';
 export interface Term {
   readonly store: LogStore;
   readonly seals: SealStore;
+  readonly settings: SettingsStore;
   /** Whether this exporter has the lock now; asks once. */
   lead(): Promise<boolean>;
   /** Resolves when the connection is gone, for whatever reason. */

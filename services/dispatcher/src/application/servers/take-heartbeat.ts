@@ -1,7 +1,9 @@
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { HeartbeatAnswer, ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import type { ServerCommand } from '@lemniscate/shared/protocol/session-order.ts';
+import { recordSettings } from '../audit/record-settings.ts';
 import { waitsOfSession } from '../pausing/waits.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { heldKey, reportStatus } from './report-status.ts';
@@ -36,6 +38,11 @@ export async function takeHeartbeat(
       { server: serverId },
     );
   }
+  if (status.settings !== undefined)
+    await recordSettings(
+      { ...deps, self: serviceUri('agent-server', serverId) },
+      new Map(Object.entries(status.settings)),
+    );
   const own = new Set(renewed.map(heldKey));
   const stale = status.held.filter((held) => !own.has(heldKey(held)));
   return {
