@@ -113,12 +113,19 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     '--allow-empty',
   );
   const outcomes: Awaited<ReturnType<typeof runSession>>[] = [];
-  for (const instruction of [
-    'run `npm test`',
-    `Fix the failing test. ${marker('instruction')}`,
-    `run \`echo ${marker('diff')} > made.txt\``,
-  ])
+  for (const instruction of ['run `npm test`', `Fix the failing test. ${marker('instruction')}`])
     outcomes.push(await runSession(site, { repositoryFolder: folder, instruction }));
+  const mended = makeRepository(site.scratch, 'mended', {
+    'sum.js': `export function sum(a, b) {\n  // ${marker('diff')}\n  return a - b;\n}\n`,
+    'sum.test.js': [
+      "import assert from 'node:assert/strict';",
+      "import { test } from 'node:test';",
+      "import { sum } from './sum.js';",
+      "test('sums', () => assert.equal(sum(2, 3), 5));\n",
+    ].join('\n'),
+    'package.json': JSON.stringify({ name: 'mended', type: 'module', scripts: { test: 'node --test' } }),
+  });
+  outcomes.push(await runSession(site, { repositoryFolder: mended }));
   // and in a header of a request that is refused, and in one that is answered
   const { token, subject, name } = z
     .object({ token: z.string(), subject: z.string(), name: z.string() })
