@@ -20,6 +20,7 @@ export const idPrefixes = {
   trigger: 'trg',
   hook: 'hook',
   environment: 'env',
+  notifyTarget: 'tgt',
 } as const;
 export type IdKind = keyof typeof idPrefixes;
 

@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.ts';
 
 /** One request to the public API. */
 export interface ApiRequest {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: unknown;
   /** Sent as it is instead of `body`; `headers` name its type. */
   readonly text?: string;

@@ -21,12 +21,15 @@ import { registerApprovals, registerSessions } from './commands/sessions.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerEnvironments } from './commands/environments.ts';
 import { registerExtend } from './commands/extend.ts';
+import { registerInbox } from './commands/inbox.ts';
 import { registerIntake } from './commands/intake.ts';
 import { registerMessage } from './commands/message.ts';
+import { registerObjects } from './commands/objects.ts';
 import { registerPause } from './commands/pause.ts';
 import { registerProjects } from './commands/projects.ts';
 import { registerRetention } from './commands/retention.ts';
 import { registerRevoke } from './commands/revoke.ts';
+import { registerTriggers } from './commands/triggers.ts';
 import { registerServers } from './commands/servers.ts';
 import type { CommandIo } from './io.ts';
 
@@ -53,6 +56,9 @@ const commands = [
   registerSkills,
   registerMemory,
   registerFiles,
+  registerObjects,
+  registerTriggers,
+  registerInbox,
   registerPolicyCheck,
   registerPolicyJudge,
   registerCostsReplay,

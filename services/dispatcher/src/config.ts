@@ -100,6 +100,11 @@ const dispatcherVariables = z.object({
   LEMNISCATE_SERVER_STARTING_LIMIT: variable.integer(1, 10_000).default(32),
   /** Sessions that comments, assignments, schedules and events may start of one agent within an hour. */
   LEMNISCATE_AGENT_STARTS_PER_HOUR: variable.integer(1, 1_000_000).default(120),
+  /** Hosts on private networks that outgoing webhooks may reach, also without TLS: `host` or `host:port`, with commas. */
+  LEMNISCATE_NOTIFY_PRIVATE_HOSTS: z.string().default('').transform(hostsIn),
+  /** The mail server that people are told by: `smtp://user:password@host:port`, or `smtps:`. */
+  LEMNISCATE_SMTP_URL: variable.secret().optional(),
+  LEMNISCATE_SMTP_FROM: variable.text().optional(),
   LEMNISCATE_SESSION_MAX_ACTIONS: variable.integer(1, 100_000).optional(),
   LEMNISCATE_SESSION_MAX_MINUTES: variable.integer(1, 10_080).optional(),
   LEMNISCATE_SESSION_MAX_EXTENSIONS: variable.integer(0, 1_000).optional(),
@@ -190,6 +195,13 @@ export function announcedBounds(config: DispatcherConfig): { name: string; value
     const value = config[name] ?? usual[name];
     return value === usual[name] ? [] : [{ name, value, usual: usual[name] }];
   });
+}
+
+function hostsIn(text: string): string[] {
+  return text
+    .split(',')
+    .map((host) => host.trim())
+    .filter((host) => host !== '');
 }
 
 function parseAdministrators(text: string, context: z.RefinementCtx): FirstAdministrators {

@@ -1,8 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { systemClock } from '@lemniscate/shared/clock.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
+import { createNotifiers } from './adapters/notify/registry.ts';
+import { createGuardedFetch } from './adapters/outgoing/guarded-fetch.ts';
 import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { crashPointsAround, readCrashPoint } from './adapters/crash-points.ts';
 import { reachServers } from './adapters/reach-servers.ts';
@@ -161,6 +164,15 @@ async function build(
   const priceBook = readPinnedPriceBook();
   const settings = new Map(await settingsOfDispatcher(config)).set('price book', priceBook.version);
   await recordSettings({ database, audit, self }, settings);
+  const guarded = createGuardedFetch({
+    privateHosts: config.LEMNISCATE_NOTIFY_PRIVATE_HOSTS,
+    maxBytes: 64 * 1024,
+  });
+  parts.defer(() => guarded.close());
+  const notifiers = createNotifiers(guarded, mailServerOf(config));
+  parts.defer(async () => {
+    for (const notifier of Object.values(notifiers)) await notifier.close();
+  });
   const open = createOpenExchanges();
   const findPerson = createFindPerson(config.LEMNISCATE_ADMINISTRATORS, identity.localLogin?.find ?? null);
   const measures = createRequestMeasures();
@@ -209,6 +221,7 @@ async function build(
     self,
     budgetDefaults,
     findPerson,
+    notifiers,
     caPem: identity.certificate.ca,
     issueCertificate: identity.issueCertificate,
     models: models.offer,
@@ -298,6 +311,18 @@ async function build(
   parts.defer(front.close);
   port = front.port;
   return { publicPort: front.port, internalPort: internal.port };
+}
+
+/** The fleet's mail server; null where the operator names none. @throws CodedError `configuration_invalid` */
+function mailServerOf(config: DispatcherConfig) {
+  const { LEMNISCATE_SMTP_URL: url, LEMNISCATE_SMTP_FROM: from } = config;
+  if (url === undefined) return null;
+  if (from !== undefined && /^smtps?:\/\//.test(url.reveal()) && URL.canParse(url.reveal()))
+    return { url, from };
+  throw new CodedError(
+    'configuration_invalid',
+    'LEMNISCATE_SMTP_URL must be smtp://user:password@host:port or smtps:, and needs LEMNISCATE_SMTP_FROM beside it.',
+  );
 }
 
 /** Where people reach the public listener. */

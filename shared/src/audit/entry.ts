@@ -70,6 +70,9 @@ export const auditEntryTypes = [
   'hook.removed',
   'account.linked', // account of another system, which person it is
   'account.unlinked',
+  'target.changed', // who is told of what happens: target, project, kind of place, version
+  'target.disabled', // by the fleet: the receiver wants nothing any more
+  'target.removed',
   'policy.changed', // project, digest before and after
   'queue.changed', // project's weight, bounds, pool: before and after
   'intake.paused', // fleet, pool or project

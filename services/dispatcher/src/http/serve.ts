@@ -74,6 +74,8 @@ import { registerHookRoutes } from './hook-routes.ts';
 import type { HookRouteDeps } from './hook-routes.ts';
 import { registerTriggerRoutes } from './trigger-routes.ts';
 import type { TriggerRouteDeps } from './trigger-routes.ts';
+import { registerNotifyRoutes } from './notify-routes.ts';
+import type { TargetDeps } from '../application/notify/targets.ts';
 import { registerObjectRoutes } from './object-routes.ts';
 import type { ObjectDeps } from '../application/objects/create-object.ts';
 import { registerHeartbeatRoutes } from './heartbeat-routes.ts';
@@ -140,6 +142,7 @@ export type PublicDeps = FrameDeps &
   ObjectDeps &
   McpRouteDeps &
   TriggerRouteDeps &
+  TargetDeps &
   HookRouteDeps &
   RemoteToolDeps &
   LoginRouteDeps & {
@@ -232,6 +235,7 @@ export function registerPublicRoutes(app: App, deps: PublicDeps): void {
   registerHookRoutes(app, deps);
   registerRemoteToolRoutes(app, deps);
   registerCarryRoutes(app, deps);
+  registerNotifyRoutes(app, deps);
 }
 
 /** The internal listener: agent servers with a certificate of ours, and nobody else. */

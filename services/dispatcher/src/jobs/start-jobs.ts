@@ -37,6 +37,8 @@ import { enforceRevocations } from './revocation-watch.ts';
 import type { RevocationWatchDeps } from './revocation-watch.ts';
 import { fillInbox } from '../application/inbox/fill-inbox.ts';
 import { answerSessions } from '../application/triggers/answer-sessions.ts';
+import { deliverNotices, forgetNotices } from '../application/notify/deliver-notices.ts';
+import type { NoticeDeps } from '../application/notify/deliver-notices.ts';
 import { disableRevoked } from '../application/triggers/disable-trigger.ts';
 import { fireSchedules } from '../application/triggers/fire-schedules.ts';
 import { forgetOld } from '../application/triggers/receipts.ts';
@@ -59,7 +61,8 @@ export interface JobDeps
     RevocationWatchDeps,
     WatchEnvironmentsDeps,
     RetainDeps,
-    StartWishDeps {
+    StartWishDeps,
+    NoticeDeps {
   readonly rebuildLedger: () => Promise<void>;
   readonly leadership: Leadership;
   readonly clock: Clock;
@@ -133,6 +136,8 @@ export function startJobs(deps: JobDeps): Jobs {
     ['start wishes', 1_000, 'wishes', () => startWishes(deps)],
     ['schedules', 1_000, null, () => fireSchedules(deps)],
     ['owners of triggers', 5_000, 'userRevoked', () => disableRevoked(deps)],
+    ['messages', 1_000, null, () => deliverNotices(deps)],
+    ['old messages', 60_000, null, () => forgetNotices(deps.database)],
     ['old deliveries', 60_000, null, () => forgetOld(deps.database)],
     ['answers', 1_000, 'ended', () => answerSessions(deps)],
     ['inbox', 1_000, 'approvals', () => fillInbox(deps)],

@@ -1,4 +1,5 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { tellTargets } from '../notify/tell-targets.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 
 /** A budget as it is shown. */
@@ -136,6 +137,13 @@ export async function returnSlices(
       `UPDATE cost_budgets SET warned = true WHERE NOT warned AND granted_usd >= amount_usd * ${warningShare}
          AND month = ${thisMonth} RETURNING ${shown}`,
     );
+    for (const { scope, name, amountUsd, grantedUsd, month } of warned)
+      await tellTargets(tx, {
+        project: scope === 'project' ? name : null,
+        type: 'budget.warning',
+        about: `budget:${scope}:${name}:${month}:${amountUsd}`,
+        data: { scope, name, amountUsd, grantedUsd, month },
+      });
     const rows = await tx.query<{ scope: string; name: string; usd: string }>(
       `WITH over AS (
          SELECT c.scope, c.name, c.month, c.session_id, c.granted_usd, (

@@ -1,5 +1,6 @@
 import type { NewId } from '@lemniscate/shared/id.ts';
 import type { Database } from '../ports/transaction.ts';
+import { tellTargets } from '../notify/tell-targets.ts';
 import { putIntoInbox } from './inbox.ts';
 
 export interface FillInboxDeps {
@@ -39,6 +40,12 @@ export async function fillInbox({ database, newId }: FillInboxDeps): Promise<voi
         title: `${tool} waits for your approval in session ${session}`,
         about: `approval:${id}`,
         session,
+      });
+      await tellTargets(tx, {
+        project,
+        type: 'approval.wanted',
+        about: `approval:${id}`,
+        data: { approval: id, session, project, tool, openedBy: person },
       });
       await tx.query('UPDATE inbox_items SET approval_id = $2 WHERE subject = $3 AND about = $1', [
         `approval:${id}`,

@@ -13,6 +13,7 @@ import type { ObjectDeps } from './create-object.ts';
 import { recordAct } from './history.ts';
 import { findObject, objectColumns } from './object-row.ts';
 import type { ObjectRow } from './object-row.ts';
+import { tellTargets } from '../notify/tell-targets.ts';
 import { tellTriggers } from '../triggers/take-event.ts';
 import { tellAssignee } from './tell-agents.ts';
 
@@ -112,6 +113,21 @@ export async function applyChange(
       },
     },
   ]);
+  await tellTargets(tx, {
+    project: row.project_id,
+    type: 'object.changed',
+    about: `object:${row.id}:${row.version}`,
+    data: {
+      object: row.id,
+      project: row.project_id,
+      title: row.title,
+      status: row.status,
+      by: actor.id,
+      changed: Object.keys(detail),
+      source: row.source,
+      sourceKey: row.source_key,
+    },
+  });
   await tellTriggers(deps, tx, { project: row.project_id, object: row.id }, actor, 'changed', {
     type: row.type,
     status: row.status,

@@ -11,6 +11,7 @@ import type { ObjectDeps } from './create-object.ts';
 import { recordAct } from './history.ts';
 import { commentColumns, findObject, pageOf, readCursorOf } from './object-row.ts';
 import type { CommentRow, ObjectRow } from './object-row.ts';
+import { tellTargets } from '../notify/tell-targets.ts';
 import { tellTriggers } from '../triggers/take-event.ts';
 import { tellMentioned } from './tell-agents.ts';
 
@@ -106,6 +107,25 @@ export async function insertComment(
     },
   ]);
   const about = { project: object.project_id, object: object.id, comment: row.id };
+  // What accounts outside say is known outside.
+  if (actor.kind !== 'external')
+    await tellTargets(tx, {
+      project: object.project_id,
+      type: 'object.commented',
+      about: `comment:${row.id}`,
+      data: {
+        ...about,
+        title: object.title,
+        body,
+        by: actor.id,
+        byKind: actor.kind,
+        replyTo,
+        source: object.source,
+        sourceKey: object.source_key,
+        url: object.url,
+        thread: row.thread,
+      },
+    });
   await tellTriggers(deps, tx, about, actor, 'commented', { type: object.type, status: object.status });
   return row;
 }

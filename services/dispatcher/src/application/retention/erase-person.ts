@@ -56,6 +56,7 @@ const renamed: readonly (readonly [table: string, column: string])[] = [
   ['triggers', 'owner'],
   ['hooks', 'owner'],
   ['account_links', 'changed_by'],
+  ['notify_targets', 'changed_by'],
   ['session_origins', 'asked_by'],
   ['cost_entries', 'subject'],
   ['cost_sessions', 'subject'],

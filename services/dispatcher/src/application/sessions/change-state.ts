@@ -5,6 +5,7 @@ import { checkTransition } from '@lemniscate/shared/transition-table.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { tellState } from '../notify/tell-targets.ts';
 
 /** The session as its caller has just seen it, preferably under its row lock. */
 export interface SeenSession {
@@ -86,6 +87,7 @@ export async function changeSessionState(
         ...(change.message == null ? {} : { message: change.message }),
       },
     ]),
+    tellState(tx, session.id),
   ]);
   if (row === undefined)
     throw new CodedError(

@@ -1,0 +1,50 @@
+import { inboxItemSchema, inboxPageSchema } from '@lemniscate/shared/api/inbox.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import type { Command } from 'commander';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+
+interface InboxOptions {
+  readonly show: string;
+  readonly kind?: string;
+  readonly json?: boolean;
+}
+
+/** `lemniscate inbox`: what waits for you. */
+export function registerInbox(program: Command, io: CommandIo): void {
+  const inbox = program
+    .command('inbox')
+    .description('Lists results to review, approvals, failures and mentions that wait for you.')
+    .option('--show <which>', 'open, unread, done or all', 'open')
+    .option('--kind <kind>', 'mention, assignment, result, failure, approval or budget')
+    .option('--json', 'as JSON')
+    .action(async ({ json, ...filters }: InboxOptions) => {
+      const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== undefined));
+      const client = await connectFleet(io);
+      const page = await client.json(`/v1/inbox?${query.toString()}`, inboxPageSchema);
+      if (json === true) return printJson(io, page);
+      for (const item of page.items) {
+        const about = item.session ?? item.object ?? '';
+        const mark = item.readAt === null ? '*' : ' ';
+        io.stdout.write(`${mark} ${item.id}  ${item.kind}  ${about}  ${makeVisibleLine(item.title)}\n`);
+      }
+      io.stdout.write(`${page.unread} unread\n`);
+      return undefined;
+    });
+  for (const [name, mark] of [
+    ['read', { read: true }],
+    ['done', { done: true }],
+    ['reopen', { read: false, done: false }],
+  ] as const)
+    inbox
+      .command(name)
+      .argument('<item>')
+      .action(async (item: string) => {
+        const client = await connectFleet(io);
+        const marked = await client.json(`/v1/inbox/${encodeURIComponent(item)}`, inboxItemSchema, {
+          method: 'PUT',
+          body: mark,
+        });
+        io.stdout.write(`${marked.id}  ${marked.doneAt === null ? 'open' : 'done'}\n`);
+      });
+}

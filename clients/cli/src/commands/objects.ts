@@ -1,0 +1,184 @@
+import {
+  commentPageSchema,
+  commentViewSchema,
+  objectHistorySchema,
+  objectPageSchema,
+  objectViewSchema,
+  objectWithFilesSchema,
+  workspaceSchema,
+} from '@lemniscate/shared/api/object.ts';
+import type { ObjectView } from '@lemniscate/shared/api/object.ts';
+import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import type { Command } from 'commander';
+import type { ApiClient } from '../api-client.ts';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+
+const objectPath = (id: string): string => `/v1/objects/${encodeURIComponent(id)}`;
+
+function showObject(io: CommandIo, object: ObjectView): void {
+  const assignee = object.assignee === null ? 'nobody' : `${object.assignee.kind} ${object.assignee.id}`;
+  io.stdout.write(
+    `${object.id}  ${object.type}  ${object.status}  ${makeVisibleLine(assignee)}  ${makeVisibleLine(object.title)}\n`,
+  );
+}
+
+interface ListOptions {
+  readonly project?: string;
+  readonly status?: string;
+  readonly assignee?: string;
+  readonly limit: string;
+  readonly json?: boolean;
+}
+
+async function listObjects(io: CommandIo, options: ListOptions): Promise<void> {
+  const { json, ...filters } = options;
+  const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== undefined));
+  const found = await (await connectFleet(io)).json(`/v1/objects?${query.toString()}`, objectPageSchema);
+  if (json === true) return printJson(io, found);
+  for (const object of found.objects) showObject(io, object);
+  if (found.nextCursor !== null) io.stderr.write('There are more: raise --limit, or narrow the list.\n');
+}
+
+async function showThread(io: CommandIo, id: string): Promise<void> {
+  const client = await connectFleet(io);
+  const object = await client.json(objectPath(id), objectWithFilesSchema);
+  showObject(io, object);
+  if (object.url !== null) io.stdout.write(`${makeVisibleLine(object.url)}\n`);
+  if (object.body !== '') io.stdout.write(`\n${makeVisible(object.body)}\n`);
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const page = await client.json(`${objectPath(id)}/comments?limit=100${query}`, commentPageSchema);
+    for (const { id: comment, createdBy, createdAt, body } of page.comments)
+      io.stdout.write(
+        `\n${comment}  ${createdBy.kind} ${makeVisibleLine(createdBy.id)}  ${createdAt}\n${makeVisible(body)}\n`,
+      );
+    cursor = page.nextCursor;
+  }
+  for (const file of object.files)
+    io.stdout.write(
+      `\nfile ${makeVisibleLine(file.path)}: lemniscate files ${file.session} '${makeVisibleLine(file.path)}'\n`,
+    );
+}
+
+/** Changes an object as it is now; whoever is faster wins, and the command says so. */
+async function change(io: CommandIo, id: string, body: object): Promise<void> {
+  const client = await connectFleet(io);
+  const { version } = await client.json(objectPath(id), objectWithFilesSchema);
+  const headers = { 'if-match': `"${version}"` };
+  showObject(io, await client.json(objectPath(id), objectViewSchema, { method: 'PATCH', body, headers }));
+}
+
+function assigneeOf(options: { readonly agent?: string; readonly person?: string }) {
+  if (options.agent !== undefined) return { kind: 'agent', id: options.agent };
+  return options.person === undefined ? null : { kind: 'person', id: options.person };
+}
+
+async function setRepository(client: ApiClient, project: string, url: string | undefined): Promise<void> {
+  const path = `/v1/projects/${encodeURIComponent(project)}/workspace`;
+  const before = await client.open(path);
+  const etag = before.headers.get('etag') ?? '"0"';
+  await before.body?.cancel();
+  await client.json(path, workspaceSchema, {
+    method: 'PUT',
+    body: { repository: url === undefined ? null : { kind: 'git', url } },
+    headers: { 'if-match': etag },
+  });
+}
+
+/** `lemniscate objects`: what people and agents work on together. */
+export function registerObjects(program: Command, io: CommandIo): void {
+  const objects = program
+    .command('objects')
+    .description('Lists, creates and changes what people and agents work on together.');
+  objects
+    .command('list')
+    .option('--project <id>')
+    .option('--status <word>')
+    .option('--assignee <id>', 'an agent, or a person’s subject')
+    .option('--limit <number>', 'at most so many', '50')
+    .option('--json', 'as JSON')
+    .action((options: ListOptions) => listObjects(io, options));
+  objects
+    .command('show')
+    .description('Shows an object with its thread and files.')
+    .argument('<object>')
+    .action((id: string) => showThread(io, id));
+  objects
+    .command('create')
+    .argument('<title>')
+    .option('--project <id>', 'the project', 'local')
+    .option('--type <word>', 'what it is', 'task')
+    .option('--body <text>', 'what it says', '')
+    .option('--agent <id>', 'gives it to an agent, which starts a session')
+    .option('--person <subject>', 'gives it to a person')
+    .action(
+      async (
+        title: string,
+        options: { project: string; type: string; body: string; agent?: string; person?: string },
+      ) => {
+        const { project, type, body } = options;
+        const wanted = { title, project, type, body, assignee: assigneeOf(options) };
+        const client = await connectFleet(io);
+        showObject(io, await client.json('/v1/objects', objectViewSchema, { method: 'POST', body: wanted }));
+      },
+    );
+  objects
+    .command('status')
+    .argument('<object>')
+    .argument('<status>')
+    .action((id: string, status: string) => change(io, id, { status }));
+  objects
+    .command('assign')
+    .description(
+      'Gives an object to an agent, which starts a session, or to a person; with neither to nobody.',
+    )
+    .argument('<object>')
+    .option('--agent <id>')
+    .option('--person <subject>')
+    .action((id: string, options: { agent?: string; person?: string }) =>
+      change(io, id, { assignee: assigneeOf(options) }),
+    );
+  registerThread(objects, io);
+}
+
+function registerThread(objects: Command, io: CommandIo): void {
+  objects
+    .command('comment')
+    .description('Comments on an object; "@agent" asks the agent.')
+    .argument('<object>')
+    .argument('<text>')
+    .option('--reply-to <comment>', 'answers a comment; an agent’s goes on in a new session')
+    .action(async (id: string, body: string, { replyTo }: { replyTo?: string }) => {
+      const client = await connectFleet(io);
+      const written = await client.json(`${objectPath(id)}/comments`, commentViewSchema, {
+        method: 'POST',
+        body: { body, ...(replyTo === undefined ? {} : { replyTo }) },
+      });
+      io.stdout.write(`${written.id}\n`);
+    });
+  objects
+    .command('history')
+    .description('Says who did what, the newest first.')
+    .argument('<object>')
+    .action(async (id: string) => {
+      const client = await connectFleet(io);
+      const { acts } = await client.json(`${objectPath(id)}/history?limit=100`, objectHistorySchema);
+      for (const { at, act, by, detail } of acts)
+        io.stdout.write(
+          `${at}  ${act}  ${by.kind} ${makeVisibleLine(by.id)}  ${makeVisibleLine(JSON.stringify(detail))}\n`,
+        );
+    });
+  objects
+    .command('repository')
+    .description(
+      'Sets what a project’s sessions work on where nothing else says it; without an address nothing.',
+    )
+    .argument('<project>')
+    .argument('[url]')
+    .action(async (project: string, url: string | undefined) => {
+      await setRepository(await connectFleet(io), project, url);
+      io.stdout.write(url === undefined ? 'None is set.\n' : 'Set.\n');
+    });
+}

@@ -1,0 +1,150 @@
+import { readFile } from 'node:fs/promises';
+import { deliveryPageSchema } from '@lemniscate/shared/api/delivery.ts';
+import {
+  takenEventSchema,
+  triedTriggerSchema,
+  triggerDefinitionSchema,
+  triggerListSchema,
+  triggerViewSchema,
+} from '@lemniscate/shared/api/trigger.ts';
+import type { TriggerView } from '@lemniscate/shared/api/trigger.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import type { Command } from 'commander';
+import { parse } from 'yaml';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+
+const triggerPath = (id: string): string => `/v1/triggers/${encodeURIComponent(id)}`;
+
+/** Reads YAML, and so JSON. @throws CodedError `request_invalid` */
+async function readYaml(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new CodedError('request_invalid', `${file} cannot be read: ${error.code ?? error.message}.`);
+  });
+  try {
+    return parse(text, { maxAliasCount: 10 });
+  } catch (error) {
+    throw new CodedError('request_invalid', `${file} is not YAML: ${(error as Error).message}`);
+  }
+}
+
+async function readDefinition(file: string) {
+  const parsed = triggerDefinitionSchema.safeParse(await readYaml(file));
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new CodedError(
+    'request_invalid',
+    `${file} is not the definition of a trigger. ${faults.join('; ')}.`,
+  );
+}
+
+function showTrigger(io: CommandIo, trigger: TriggerView): void {
+  const { definition, enabled, disabledReason, nextAt } = trigger;
+  const state = enabled ? 'enabled' : `out of use${disabledReason === null ? '' : ` (${disabledReason})`}`;
+  io.stdout.write(
+    `${trigger.id}  ${definition.when.kind}  ${definition.agent}  ${state}  ${nextAt ?? ''}  ${makeVisibleLine(definition.name)}\n`,
+  );
+}
+
+/** `lemniscate triggers`: schedules and events that start sessions. */
+export function registerTriggers(program: Command, io: CommandIo): void {
+  const triggers = program
+    .command('triggers')
+    .description('Schedules and filters that start sessions, and what became of what asked for one.');
+  triggers
+    .command('list')
+    .option('--project <id>')
+    .option('--json', 'as JSON')
+    .action(async ({ project, json }: { project?: string; json?: boolean }) => {
+      const query = project === undefined ? '' : `?project=${encodeURIComponent(project)}`;
+      const found = await (await connectFleet(io)).json(`/v1/triggers${query}`, triggerListSchema);
+      if (json === true) return printJson(io, found.triggers);
+      for (const trigger of found.triggers) showTrigger(io, trigger);
+      return undefined;
+    });
+  triggers
+    .command('create')
+    .argument('<file>', 'YAML: name, agent, task, when, repository, model')
+    .option('--project <id>', 'the project', 'local')
+    .action(async (file: string, { project }: { project: string }) => {
+      const body = { project, definition: await readDefinition(file) };
+      const client = await connectFleet(io);
+      showTrigger(io, await client.json('/v1/triggers', triggerViewSchema, { method: 'POST', body }));
+    });
+  triggers
+    .command('change')
+    .description('Changes a trigger out of a file; you own it from then on.')
+    .argument('<trigger>')
+    .argument('<file>')
+    .action(async (id: string, file: string) => {
+      const body = await readDefinition(file);
+      const client = await connectFleet(io);
+      const { version } = await client.json(triggerPath(id), triggerViewSchema);
+      const headers = { 'if-match': `"${version}"` };
+      showTrigger(
+        io,
+        await client.json(triggerPath(id), triggerViewSchema, { method: 'PUT', body, headers }),
+      );
+    });
+  triggers
+    .command('remove')
+    .argument('<trigger>')
+    .action(async (id: string) => {
+      const client = await connectFleet(io);
+      const { version } = await client.json(triggerPath(id), triggerViewSchema);
+      await client.open(triggerPath(id), { method: 'DELETE', headers: { 'if-match': `"${version}"` } });
+      io.stdout.write('Removed.\n');
+    });
+  registerTrials(triggers, io);
+}
+
+function registerTrials(triggers: Command, io: CommandIo): void {
+  triggers
+    .command('try')
+    .description('Says whether an event would set a trigger off, or when a schedule is due; starts nothing.')
+    .argument('<file>', 'the trigger’s definition')
+    .option('--event <file>', 'a CloudEvent as JSON')
+    .option('--project <id>', 'the project', 'local')
+    .action(async (file: string, { event, project }: { event?: string; project: string }) => {
+      const { when } = await readDefinition(file);
+      const body = { project, when, ...(event === undefined ? {} : { event: await readYaml(event) }) };
+      const client = await connectFleet(io);
+      const tried = await client.json('/v1/triggers/try', triedTriggerSchema, { method: 'POST', body });
+      if (tried.matches !== null) io.stdout.write(tried.matches ? 'It would.\n' : 'It would not:\n');
+      for (const filter of tried.unmatched) io.stdout.write(`  ${makeVisibleLine(filter)}\n`);
+      for (const time of tried.next) io.stdout.write(`${time}\n`);
+    });
+  triggers
+    .command('send')
+    .description('Sends an event.')
+    .argument('<file>', 'a CloudEvent as JSON')
+    .option('--project <id>', 'the project', 'local')
+    .action(async (file: string, { project }: { project: string }) => {
+      const client = await connectFleet(io);
+      const taken = await client.json(`/v1/events?project=${encodeURIComponent(project)}`, takenEventSchema, {
+        method: 'POST',
+        body: await readYaml(file),
+      });
+      io.stdout.write(
+        taken.duplicate ? 'It has come before.\n' : `${taken.deliveries.length} triggers set off.\n`,
+      );
+    });
+  triggers
+    .command('deliveries')
+    .description('Lists what asked for sessions, and why nothing was started where nothing was.')
+    .option('--project <id>')
+    .option('--state <state>', 'pending, started, refused or ignored')
+    .option('--json', 'as JSON')
+    .action(async ({ json, ...filters }: { project?: string; state?: string; json?: boolean }) => {
+      const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== undefined));
+      const client = await connectFleet(io);
+      const found = await client.json(`/v1/deliveries?${query.toString()}`, deliveryPageSchema);
+      if (json === true) return printJson(io, found.deliveries);
+      for (const { at, cause, agent, state, reason, message, session } of found.deliveries)
+        io.stdout.write(
+          `${at}  ${cause}  ${agent ?? '-'}  ${state}  ${session ?? `${reason ?? ''} ${makeVisibleLine(message ?? '')}`}\n`,
+        );
+      return undefined;
+    });
+}
