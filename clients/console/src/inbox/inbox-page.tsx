@@ -11,6 +11,7 @@ import { reasonWords } from '../parts/session-state.ts';
 import { useShortcuts } from '../parts/shortcuts.ts';
 import { shownLine } from '../session/plain-text.ts';
 import { ApprovalCard } from './approval-card.tsx';
+import { PersonalItems, usePersonalItems } from './personal-items.tsx';
 
 const lookEveryMs = 5_000;
 
@@ -31,6 +32,7 @@ export function InboxPage(): ReactNode {
   );
   const ended = useRowsOf('ended', 'completed,timeout,failed');
   const offered = (ended.data ?? []).filter((row) => row.diff?.state === 'offered' && row.diff.files > 0);
+  const personal = usePersonalItems().data ?? [];
   const [at, setAt] = useState(0);
   const waiting = approvals.data ?? [];
   const current = Math.min(at, Math.max(0, waiting.length - 1));
@@ -49,7 +51,7 @@ export function InboxPage(): ReactNode {
         <div className="page-inner grid" style={{ maxWidth: 860 }}>
           <Loaded query={approvals}>
             {(list) =>
-              list.length + asking.length + offered.length === 0 ? (
+              list.length + asking.length + offered.length + personal.length === 0 ? (
                 <Empty icon="inbox" title="Nothing waits for you">
                   Calls that the policy asks a person about, sessions that want an answer and diffs to review
                   appear here.
@@ -69,6 +71,7 @@ export function InboxPage(): ReactNode {
                       ))}
                     </section>
                   )}
+                  {personal.length === 0 ? null : <PersonalItems items={personal} />}
                   {asking.length === 0 ? null : <Rows title="Sessions that ask" rows={asking} />}
                   {offered.length === 0 ? null : <Rows title="Diffs to review" rows={offered} review />}
                 </>

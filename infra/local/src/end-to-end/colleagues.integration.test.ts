@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { z } from 'zod';
+import { verifySessionChain } from '@lemniscate/cli/audit-check.ts';
+import { deliveryPageSchema } from '@lemniscate/shared/api/delivery.ts';
+import { inboxPageSchema } from '@lemniscate/shared/api/inbox.ts';
+import { commentPageSchema, objectViewSchema, objectWithFilesSchema } from '@lemniscate/shared/api/object.ts';
+import { triggerViewSchema } from '@lemniscate/shared/api/trigger.ts';
+import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
+import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
+import { projectRoot } from '../project-root.ts';
+import { makeRepository, processesOf, startTestFleet } from './test-fleet.ts';
+import type { TestFleet } from './test-fleet.ts';
+
+let site: TestFleet;
+let upstream: ScriptedUpstream;
+
+before(async () => {
+  upstream = await startScriptedUpstream();
+  site = await startTestFleet({
+    ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
+    ANTHROPIC_BASE_URL: upstream.url,
+  });
+  const path = makeRepository(site.scratch, 'plain', { 'main.py': 'print(3)\n' });
+  await site.client.json('/v1/projects/local/workspace', z.unknown(), {
+    method: 'PUT',
+    body: { repository: { kind: 'path', path } },
+    headers: { 'if-match': '"0"' },
+  });
+  await site.client.json('/v1/agents', z.unknown(), {
+    method: 'POST',
+    body: { id: 'fixer', project: '*', definition: {} },
+  });
+});
+after(async () => {
+  await site.stop();
+  await upstream.close();
+  assert.deepEqual(processesOf(site.scratch), []);
+});
+
+/** Runs the command line as a person would. */
+async function lemniscate(...words: string[]): Promise<string> {
+  const child = spawn(process.execPath, [join(projectRoot, 'clients/cli/bin/lemniscate.mjs'), ...words], {
+    env: { ...site.environment, TMPDIR: site.scratch },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise((resolve) => child.on('close', resolve)),
+  ]);
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+async function until<Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> {
+  const deadline = Date.now() + 90_000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    assert.ok(Date.now() < deadline, `not in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+const comments = async (object: string) =>
+  (await site.client.json(`/v1/objects/${object}/comments`, commentPageSchema)).comments;
+
+test('an agent that is given an object works in a sandbox, reads, comments, sets the status and attaches a file', async () => {
+  upstream.play([
+    { blocks: [{ id: 't1', tool: 'read_object', input: {} }] },
+    { blocks: [{ id: 't2', tool: 'comment_object', input: { text: 'I am at it.' } }] },
+    {
+      blocks: [
+        {
+          id: 't3',
+          tool: 'write_file',
+          input: { path: '/home/agent/files/report.md', content: '# Found\n' },
+        },
+      ],
+    },
+    { blocks: [{ id: 't4', tool: 'set_object_status', input: { status: 'done' } }] },
+    { blocks: [{ text: 'It prints three.' }] },
+  ]);
+  const shown = await lemniscate('objects', 'create', 'What does it print?', '--agent', 'fixer');
+  const id = /obj_\w+/.exec(shown)?.[0] ?? '';
+  const thread = await until('the answer', async () => {
+    const said = await comments(id);
+    return said.length >= 2 ? said : undefined;
+  });
+  assert.equal(thread[0]?.body, 'I am at it.');
+  assert.match(thread[1]?.body ?? '', /^It prints three\./);
+  const object = await site.client.json(`/v1/objects/${id}`, objectWithFilesSchema);
+  assert.equal(object.status, 'done');
+  const [told] = upstream.requests.filter(({ body }) => JSON.stringify(body).includes('What does it print?'));
+  assert.ok(told !== undefined, 'the model was told of the object');
+  const session = thread[1]?.session ?? '';
+  assert.equal((await verifySessionChain(site.client, session)).fault, null);
+  const inbox = await site.client.json('/v1/inbox?kind=result', inboxPageSchema);
+  assert.equal(inbox.items[0]?.session, session);
+  assert.match(await lemniscate('inbox'), /result/);
+  assert.match(await lemniscate('objects', 'show', id), /agent fixer[^]*It prints three/);
+  assert.match(await lemniscate('objects', 'history', id), /set|changed\s+agent fixer/);
+});
+
+test('a schedule starts a session that runs to its end, and the deliveries say so', async () => {
+  upstream.play([{ blocks: [{ text: 'All is well.' }] }]);
+  const definition = {
+    name: 'every minute',
+    agent: 'fixer',
+    task: 'Say how it is.',
+    when: { kind: 'cron', pattern: '* * * * *' },
+  };
+  const made = await site.client.json('/v1/triggers', triggerViewSchema, {
+    method: 'POST',
+    body: { project: 'local', definition },
+  });
+  const session = await until('the schedule has fired', async () => {
+    const path = `/v1/deliveries?trigger=${made.id}`;
+    const { deliveries } = await site.client.json(path, deliveryPageSchema);
+    return deliveries.find(({ state }) => state === 'started')?.session ?? undefined;
+  });
+  await until('its result is in the inbox', async () => {
+    const { items } = await site.client.json('/v1/inbox?kind=result', inboxPageSchema);
+    return items.find((item) => item.session === session);
+  });
+  await lemniscate('triggers', 'remove', made.id);
+  assert.match(await lemniscate('triggers', 'deliveries'), /cron\s+fixer\s+started/);
+});
+
+test('a change over the command line is guarded by the version that it saw', async () => {
+  const shown = await lemniscate('objects', 'create', 'Another');
+  const id = /obj_\w+/.exec(shown)?.[0] ?? '';
+  assert.match(await lemniscate('objects', 'status', id, 'doing'), /doing/);
+  assert.match(await lemniscate('objects', 'comment', id, 'Hello.'), /cmt_/);
+  const object = await site.client.json(`/v1/objects/${id}`, objectViewSchema);
+  assert.equal(object.version, 2);
+});
