@@ -5,6 +5,7 @@ import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts
 import * as prompts from '@clack/prompts';
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
+import { describeChange } from './approval-change.ts';
 
 const listSchema = z.object({ approvals: z.array(approvalViewSchema) });
 
@@ -38,10 +39,9 @@ export async function decideApproval(
   }
 }
 
-/** What exactly would run, for the person who decides: the whole command or the whole arguments. */
+/** What exactly would be done, why it is asked, and who has answered, for the person who decides. */
 export function describeApproval(approval: ApprovalView): string {
-  const command = approval.arguments.command;
-  const what = typeof command === 'string' ? command : JSON.stringify(approval.arguments, null, 2);
+  const what = describeChange(approval);
   const reasons = approval.reasons.map((reason) => `· ${reason}`).join('\n');
   const people =
     approval.people === 1
