@@ -52,15 +52,12 @@ describe('environments of projects', () => {
     assert.ok(order);
     return order;
   };
-  const say = async <Body>({ sessionId, attempt }: SessionOrder, what: string, body: object) =>
-    (await server.post(`/internal/sessions/${sessionId}/attempts/${attempt}/${what}`, body)) as {
-      status: number;
-      body: Body & Problem;
-    };
+  const say = ({ sessionId, attempt }: SessionOrder, what: string, body: object) =>
+    server.post(`/internal/sessions/${sessionId}/attempts/${attempt}/${what}`, body);
   const resolve = async (order: SessionOrder, key: string): Promise<ResolvedEnvironment> => {
-    const answer = await say<ResolvedEnvironment>(order, 'environment', { key, commit });
+    const answer = await say(order, 'environment', { key, commit });
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
-    return answer.body;
+    return answer.body as ResolvedEnvironment;
   };
   const list = async (id: string): Promise<EnvironmentView[]> =>
     (await dispatcher.call<{ environments: EnvironmentView[] }>('GET', `/v1/projects/${id}/environments`))
@@ -73,7 +70,7 @@ describe('environments of projects', () => {
   };
   const store = async (order: SessionOrder, text: string) => {
     const archive = { sha256: keyOf(text), bytes: Buffer.byteLength(text) };
-    const { put, uploadId } = (await say<UploadAnswer>(order, 'uploads', archive)).body;
+    const { put, uploadId } = (await say(order, 'uploads', archive)).body as UploadAnswer;
     assert.ok(put);
     assert.equal((await fetch(put.url, { method: 'PUT', headers: put.headers, body: text })).status, 200);
     assert.equal((await say(order, `uploads/${uploadId}/complete`, {})).status, 200);
@@ -115,7 +112,7 @@ describe('environments of projects', () => {
     const stranger = await finish(order, {
       environment: { key, archive: { sha256: keyOf('elsewhere'), bytes: 9 }, installed: [] },
     });
-    assert.equal(stranger.body.code, 'not_found', 'an archive that is not stored');
+    assert.equal((stranger.body as Problem).code, 'not_found', 'an archive that is not stored');
     const archive = await store(order, 'the archive');
     const installed = ['node_modules'];
     assert.equal((await finish(order, { environment: { key, archive, installed } })).status, 200);

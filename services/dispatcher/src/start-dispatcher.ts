@@ -33,7 +33,6 @@ import { createRedisLiveEvents } from './adapters/redis/live-events.ts';
 import { createReservations } from './adapters/redis/reservation.ts';
 import { createObjectStore } from './adapters/s3/object-store.ts';
 import { createRemoteServers } from './adapters/mcp/remote-servers.ts';
-import { createGuardedFetch } from './adapters/outgoing/guarded-fetch.ts';
 import { settingsOfDispatcher } from './adapters/settings.ts';
 import { createServerList } from './adapters/server-list.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';

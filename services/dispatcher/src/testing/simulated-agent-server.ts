@@ -69,7 +69,7 @@ export async function startSimulatedAgentServer(
   const destroyed: Held[] = [];
   let bootId = randomUUID();
   let timer: NodeJS.Timeout | null = null;
-  let closed = false;
+  const closed = new AbortController();
 
   const status = (): ServerStatus => ({
     protocol: 1,
@@ -127,7 +127,7 @@ export async function startSimulatedAgentServer(
     startFetching: () => {
       // A close in the middle of a turn breaks it off.
       fetchOrders().catch((error: unknown) => {
-        if (!closed) throw error;
+        if (!closed.signal.aborted) throw error;
       });
     },
     drop: (sessionId) => void held.delete(sessionId),
@@ -136,7 +136,7 @@ export async function startSimulatedAgentServer(
       bootId = randomUUID();
     },
     close: async () => {
-      closed = true;
+      closed.abort();
       server.stopHeartbeats();
       listener.closeAllConnections();
       listener.close();
@@ -150,7 +150,7 @@ export async function startSimulatedAgentServer(
     },
   );
   const fetchOrders = async (): Promise<void> => {
-    while (!closed) {
+    while (!closed.signal.aborted) {
       const { body } = await post('/internal/servers/line', { waitMs: 1_000 }).catch(() => ({ body: null }));
       if (body === null) return;
       for (const asked of nextRequestsAnswerSchema.parse(body).requests) {

@@ -29,7 +29,7 @@ function fixture() {
       return token?.startsWith('lms_') === true ? robot : ann;
     },
   };
-  const authenticator = withLoginsRecorded(inner, deps as never);
+  const authenticator = withLoginsRecorded(inner, deps);
   return {
     entries,
     later: (ms: number) => void (at += ms),

@@ -42,7 +42,7 @@ function toView(row: EnvironmentRow): EnvironmentView {
     key: row.key,
     session: row.session_id,
     cause: row.cause,
-    bytes: row.archive_bytes === null ? null : Number(row.archive_bytes),
+    bytes: row.archive_bytes,
     message: row.message,
     startedAt: row.started_at,
     endedAt: row.ended_at,
