@@ -102,7 +102,7 @@ const dispatcherVariables = z.object({
   LEMNISCATE_AGENT_STARTS_PER_HOUR: variable.integer(1, 1_000_000).default(120),
   /** Hosts on private networks that outgoing webhooks may reach, also without TLS: `host` or `host:port`, with commas. */
   LEMNISCATE_NOTIFY_PRIVATE_HOSTS: z.string().default('').transform(hostsIn),
-  /** The mail server that people are told by: `smtp://user:password@host:port`, or `smtps:`. */
+  /** The mail server that people are told by: `smtp:` or `smtps:`, with the login, host and port. */
   LEMNISCATE_SMTP_URL: variable.secret().optional(),
   LEMNISCATE_SMTP_FROM: variable.text().optional(),
   LEMNISCATE_SESSION_MAX_ACTIONS: variable.integer(1, 100_000).optional(),

@@ -320,7 +320,7 @@ function mailServerOf(config: DispatcherConfig) {
     return { url, from };
   throw new CodedError(
     'configuration_invalid',
-    'LEMNISCATE_SMTP_URL must be smtp://user:password@host:port or smtps:, and needs LEMNISCATE_SMTP_FROM beside it.',
+    'LEMNISCATE_SMTP_URL must be a URL of smtp: or smtps: with the login, host and port, and needs LEMNISCATE_SMTP_FROM beside it.',
   );
 }
 

@@ -5,7 +5,7 @@ import { noticeText } from './notice-text.ts';
 
 /** The fleet's one mail server, as its operator names it. */
 export interface MailServer {
-  /** `smtp://user:password@host:port`, or `smtps:`. */
+  /** `smtp:` or `smtps:`, with the login, host and port. */
   readonly url: Secret;
   readonly from: string;
 }
