@@ -1,3 +1,6 @@
+import type { Surface } from '../protocol/session-order.ts';
+import { surfaceRules } from '../session/surface.ts';
+
 /** How urgent a session is among those of its own project. */
 export const priorities = ['high', 'normal', 'low'] as const;
 export type Priority = (typeof priorities)[number];
@@ -17,7 +20,6 @@ export function queueDelaySeconds(priority: Priority): number {
 }
 
 /** A person who sits and waits comes before a program that does not. */
-export function usualPriority(interactive: boolean, surface: string): Priority {
-  if (interactive) return 'high';
-  return surface === 'trigger' ? 'low' : 'normal';
+export function usualPriority(interactive: boolean, surface: Surface): Priority {
+  return interactive ? 'high' : surfaceRules[surface].usualPriority;
 }

@@ -1,3 +1,4 @@
+import type { Priority } from '../queue/priority.ts';
 import type { Surface } from '../protocol/session-order.ts';
 import type { ToolCallState } from '../tool-call/state.ts';
 
@@ -17,6 +18,10 @@ export interface SurfaceRules {
   readonly clientRestartRestartsBudget: boolean;
   /** Whether a session that has used up its budget says in a last exchange, without tools, how far it came. */
   readonly summarisesAtBudgetEnd: boolean;
+  /** Whether a workstation can stand behind it; sessions of the others always run on the pool. */
+  readonly hasWorkstation: boolean;
+  /** What a session queues with that does not say. */
+  readonly usualPriority: Priority;
 }
 
 const elsewhere: SurfaceRules = {
@@ -27,6 +32,8 @@ const elsewhere: SurfaceRules = {
   messageExtends: false,
   clientRestartRestartsBudget: false,
   summarisesAtBudgetEnd: false,
+  hasWorkstation: false,
+  usualPriority: 'normal',
 };
 
 /** The table of surfaces: the one place that knows that the terminal differs. */
@@ -39,8 +46,11 @@ export const surfaceRules = {
     messageExtends: false,
     clientRestartRestartsBudget: false,
     summarisesAtBudgetEnd: true,
+    hasWorkstation: true,
+    usualPriority: 'normal',
   },
-  ide: { ...elsewhere, messageExtends: true, clientRestartRestartsBudget: true },
+  ide: { ...elsewhere, messageExtends: true, clientRestartRestartsBudget: true, hasWorkstation: true },
   api: elsewhere,
-  trigger: elsewhere,
+  // nobody waits in front of it
+  trigger: { ...elsewhere, usualPriority: 'low' },
 } as const satisfies Readonly<Record<Surface, SurfaceRules>>;

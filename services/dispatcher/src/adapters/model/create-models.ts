@@ -6,7 +6,7 @@ import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { RuntimeName } from '@lemniscate/shared/protocol/session-order.ts';
 import type { ModelEndpoint, ModelProvider } from '../../application/ports/model-provider.ts';
-import type { ModelOffer } from '../../application/sessions/check-order.ts';
+import type { ModelOffer } from '@lemniscate/shared/session/check-order.ts';
 import { readProviderFile } from './provider-file.ts';
 import type { ConfiguredProvider } from './provider-file.ts';
 import { createModelProviders } from './registry.ts';

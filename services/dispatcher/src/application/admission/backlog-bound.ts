@@ -1,6 +1,6 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import type { SessionRequest } from '../sessions/check-order.ts';
+import type { SessionRequest } from '@lemniscate/shared/session/check-order.ts';
 
 /**
  * Refuses another session of a project that has as many waiting as it may. Counting costs time in proportion to what

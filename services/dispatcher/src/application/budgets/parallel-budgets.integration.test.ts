@@ -8,7 +8,7 @@ import type { TestRecord } from '../../testing/traffic/record.ts';
 import { openTestSession } from '../../testing/traffic/session.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import { beginExchange } from '../gateway/begin-exchange.ts';
-import { worstCaseTokens } from '../gateway/worst-case.ts';
+import { worstCaseTokens } from '@lemniscate/shared/budget/worst-case.ts';
 import { requestPermit } from '../permits/request-permit.ts';
 
 let record: TestRecord;

@@ -13,8 +13,8 @@ import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { drawSlices } from '../costs/budgets.ts';
 import { readTotals } from './usage-totals.ts';
-import { worstCaseCost, worstCaseTokens } from './worst-case.ts';
-import type { PlannedExchange } from './worst-case.ts';
+import { worstCaseCost, worstCaseTokens } from '@lemniscate/shared/budget/worst-case.ts';
+import type { PlannedExchange } from '@lemniscate/shared/budget/worst-case.ts';
 
 export interface BeginDeps extends HoldDeps {
   readonly database: Database;

@@ -1,7 +1,7 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Person } from '../identity.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import type { SessionRequest } from './check-order.ts';
+import type { SessionRequest } from '@lemniscate/shared/session/check-order.ts';
 
 /**
  * A workstation takes sessions of the person who joined it and of nobody else, and only those that ask for it.

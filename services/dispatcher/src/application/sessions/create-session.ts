@@ -22,8 +22,8 @@ import { loadProjectPolicy } from '../projects/project.ts';
 import type { ProjectTerms } from '../projects/project.ts';
 import { refuseRevoked, takeTurns } from '../revocation/revoked-users.ts';
 import type { Signals } from '../signals.ts';
-import { checkOrder } from './check-order.ts';
-import type { CheckedOrder, ModelOffer, SessionRequest } from './check-order.ts';
+import { checkOrder } from '@lemniscate/shared/session/check-order.ts';
+import type { CheckedOrder, ModelOffer, SessionRequest } from '@lemniscate/shared/session/check-order.ts';
 import { checkPinnedServer, checkStoredBundle } from './check-references.ts';
 
 export interface CreateSessionDeps {

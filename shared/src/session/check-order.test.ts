@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createSessionSchema } from '@lemniscate/shared/api/session.ts';
-import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { policySchema } from '@lemniscate/shared/policy/policy.ts';
-import type { PolicyInput } from '@lemniscate/shared/policy/policy.ts';
+import { createSessionSchema } from '../api/session.ts';
+import { isCodedError } from '../errors/coded-error.ts';
+import { policySchema } from '../policy/policy.ts';
+import type { PolicyInput } from '../policy/policy.ts';
 import { checkOrder } from './check-order.ts';
 
 const served = ['scripted-1', 'big-1'];

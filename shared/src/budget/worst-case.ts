@@ -1,7 +1,7 @@
-import { Decimal } from '@lemniscate/shared/model/decimal.ts';
-import { costOfResponse } from '@lemniscate/shared/model/cost.ts';
-import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
-import { noTokens } from '@lemniscate/shared/model/usage.ts';
+import { Decimal } from '../model/decimal.ts';
+import { costOfResponse } from '../model/cost.ts';
+import type { PriceBook } from '../model/price-book.ts';
+import { noTokens } from '../model/usage.ts';
 
 /** What is known of an exchange before it begins. */
 export interface PlannedExchange {

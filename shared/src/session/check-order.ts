@@ -1,10 +1,11 @@
-import type { AgentDefinition } from '@lemniscate/shared/api/agent.ts';
-import type { createSessionSchema } from '@lemniscate/shared/api/session.ts';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { ErrorCode } from '@lemniscate/shared/errors/catalogue.ts';
-import type { Policy } from '@lemniscate/shared/policy/policy.ts';
-import { runtimes } from '@lemniscate/shared/protocol/session-order.ts';
-import type { RuntimeName } from '@lemniscate/shared/protocol/session-order.ts';
+import type { AgentDefinition } from '../api/agent.ts';
+import type { createSessionSchema } from '../api/session.ts';
+import { CodedError } from '../errors/coded-error.ts';
+import type { ErrorCode } from '../errors/catalogue.ts';
+import type { Policy } from '../policy/policy.ts';
+import { runtimes } from '../protocol/session-order.ts';
+import type { RuntimeName } from '../protocol/session-order.ts';
+import { surfaceRules } from './surface.ts';
 import type { z } from 'zod';
 
 /** A request as the schema leaves it, every default filled in. */
@@ -28,9 +29,6 @@ export interface CheckedOrder {
   readonly model: string;
   readonly runtime: RuntimeName;
 }
-
-/** Surfaces that have no workstation behind them. */
-const serverOnlySurfaces: readonly string[] = ['api', 'trigger'];
 
 /**
  * Resolves and checks the names in a request against the fleet and the project's policy.
@@ -88,7 +86,7 @@ function checkExecution(request: SessionRequest, policy: Policy): void {
       `The policy of project "${request.project}" fixes execution to ${policy.execution}; the request asks for ${request.execution}.`,
     );
   if (request.execution !== 'workstation') return;
-  if (serverOnlySurfaces.includes(request.surface))
+  if (!surfaceRules[request.surface].hasWorkstation)
     refuse(`Sessions of surface ${request.surface} always run on the pool: set execution to server.`);
   if (request.server === undefined)
     refuse(
