@@ -19,13 +19,12 @@ before(async () => {
     OPENAI_API_KEY: keys.openai,
     OPENAI_BASE_URL: upstream.url,
   });
-  await site.client.json('/v1/projects', z.unknown(), {
-    method: 'POST',
-    body: {
-      id: 'hosted',
-      policy: 'cli: {tools: hosted}\ntools: {write_file: allow, run_command: allow}\nfreeCommands: [cat]\n',
-    },
-  });
+  const allowed = 'tools: {write_file: allow, run_command: allow}\nfreeCommands: [cat]\n';
+  for (const body of [
+    { id: 'hosted', policy: `cli: {tools: hosted}\n${allowed}` },
+    { id: 'small', policy: `budgets: {maxActions: 1}\n${allowed}` },
+  ])
+    await site.client.json('/v1/projects', z.unknown(), { method: 'POST', body });
 });
 after(async () => {
   await site.stop();
@@ -130,4 +129,21 @@ for (const { runtime } of programs)
     assert.match(offered, /write_file/);
     for (const own of ['"Bash"', '"Write"', '"exec_command"', '"shell"', '"apply_patch"'])
       assert.ok(!offered.includes(own), `${own} is off`);
+  });
+
+for (const { runtime } of programs)
+  test(`${runtime}: a session at the end of its budget says how far it came`, async () => {
+    upstream.play([...turns.slice(0, 2), { blocks: [{ text: 'I wrote it and did not look at it.' }] }]);
+    const { session, patch, events } = await runSession(site, {
+      runtime,
+      project: 'small',
+      surface: 'terminal',
+      instruction: 'Write a greeting.',
+      repositoryFolder: makeRepository(site.scratch, `${runtime}-small`, { 'README.md': 'A project.\n' }),
+    });
+    assert.deepEqual([session.state, session.reason], ['failed', 'budget_actions'], session.message ?? '');
+    assert.match(session.message ?? '', /I wrote it and did not look at it\.$/);
+    assert.match(patch, /\+hello/);
+    const ran = events.filter(({ event }) => event.type === 'tool_call' && event.state === 'done');
+    assert.equal(ran.length, 1);
   });
