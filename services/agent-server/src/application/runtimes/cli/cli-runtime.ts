@@ -22,8 +22,11 @@ export function cliRuntime(vendor: VendorProgram): Runtime {
     run: async (context) => {
       const work = await prepare(vendor, context);
       const end = await drive(work)
-        .catch((error: unknown): RuntimeEnd => {
+        .catch(async (error: unknown): Promise<RuntimeEnd> => {
           const reason = context.stopped();
+          // The decision that ends the session and the word to stop come at the same time; the decision says more.
+          const ended = work.over.aborted ? await work.ended.catch(() => null) : null;
+          if (ended !== null && ended.reason === reason) return ended;
           if (reason === null || !hasLastWords(context.order, reason)) throw error;
           return { reason, message: isCodedError(error) ? error.message : '' };
         })
@@ -49,9 +52,16 @@ async function prepare(vendor: VendorProgram, context: RuntimeContext): Promise<
   const calls = createReportedCalls(context, talk, cutShort);
   const busy = (): number => port.exchanges() + calls.open() + (hosted?.open() ?? 0);
   const storePoint = createStorePoint(context, busy);
-  const port = await openModelPort(context, { other: hosted?.handle, before: storePoint.before });
-  const ended = Promise.race([calls.ended, ...(hosted === null ? [] : [hosted.ended])]);
   const over = new AbortController();
+  const port = await openModelPort(context, {
+    other: hosted?.handle,
+    before: async () => {
+      // A program that is about to be ended asks nothing more: the last exchange is for the session's last words.
+      if (!storePoint.closed() && (over.signal.aborted || context.signal.aborted)) return false;
+      return storePoint.before();
+    },
+  });
+  const ended = Promise.race([calls.ended, ...(hosted === null ? [] : [hosted.ended])]);
   ended.then(
     () => over.abort(),
     () => over.abort(),

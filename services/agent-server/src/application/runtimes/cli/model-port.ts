@@ -104,6 +104,8 @@ export async function openModelPort(
     response.on('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, context.closing]);
     if ((await before?.()) === false) return;
+    // A used-up budget stays used up: what a program asks again would take the session's last exchange.
+    if (refused?.status === 402 && !barred) return refusedAgain(response, refused);
     const asked = barred ? withoutTools(body) : body;
     exchanges += 1;
     try {
@@ -196,6 +198,10 @@ async function passOn({ answer, refused }: Given, response: ServerResponse): Pro
 }
 
 /** A program may have a trace of its own: it is handed on as something to link, under a name that nobody takes for ours. */
+function refusedAgain(response: ServerResponse, { status, text }: RefusedExchange): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+}
+
 function headersOf(request: IncomingMessage): Record<string, string> {
   const { traceparent } = request.headers;
   const own = parseTraceparent(traceparent) === null ? {} : { 'x-sandbox-traceparent': String(traceparent) };

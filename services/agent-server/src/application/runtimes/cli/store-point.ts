@@ -15,6 +15,7 @@ export interface StorePoint {
   taken(): void;
   /** The session only has to end. */
   close(): void;
+  closed(): boolean;
 }
 
 /** The program itself, and the one that counts. */
@@ -51,5 +52,6 @@ export function createStorePoint(
     close: () => {
       closed = true;
     },
+    closed: () => closed,
   };
 }
