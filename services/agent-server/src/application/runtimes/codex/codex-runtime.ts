@@ -116,8 +116,13 @@ async function take(process: Process, line: JsonObject): Promise<RuntimeEnd | nu
       await items.onOutput(message.params.itemId, message.params.delta);
       return null;
     case 'thread/tokenUsage/updated':
-      items.nextTurn();
-      reportUsage(process, message.params.tokenUsage);
+      // A thread that goes on begins by telling what its earlier turns have used.
+      if (process.earlier !== null && message.params.turnId !== process.turn)
+        process.counted ??= message.params.tokenUsage.total;
+      else {
+        items.nextTurn();
+        reportUsage(process, message.params.tokenUsage);
+      }
       return null;
     case 'turn/completed':
       return endOfTurn(process, message.params.turn);

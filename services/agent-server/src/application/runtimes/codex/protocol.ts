@@ -46,7 +46,10 @@ export const messageSchema = z.union([
   }),
   z.object({
     method: z.literal('thread/tokenUsage/updated'),
-    params: z.object({ tokenUsage: z.object({ total: tokens, last: tokens }) }),
+    params: z.object({
+      turnId: z.string().optional(),
+      tokenUsage: z.object({ total: tokens, last: tokens }),
+    }),
   }),
   z.object({
     method: z.literal('turn/completed'),
