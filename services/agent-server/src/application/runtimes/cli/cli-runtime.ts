@@ -8,6 +8,7 @@ import { createHostedTools } from './hosted-tools.ts';
 import { readMemory } from './inside-files.ts';
 import { openModelPort } from './model-port.ts';
 import type { VendorProgram } from './program.ts';
+import { endOfRefusal } from './refused-exchange.ts';
 import { createReportedCalls } from './reported-calls.ts';
 import { sayLastWords } from './say-last-words.ts';
 import { createStorePoint } from './store-point.ts';
@@ -28,6 +29,8 @@ export function cliRuntime(vendor: VendorProgram): Runtime {
           const ended = work.over.aborted ? await work.ended.catch(() => null) : null;
           if (ended !== null && ended.reason === reason) return ended;
           if (reason === null || !hasLastWords(context.order, reason)) throw error;
+          const refusal = work.port.lastRefusal();
+          if (refusal?.status === 402) return { ...endOfRefusal(refusal), reason };
           return { reason, message: isCodedError(error) ? error.message : '' };
         })
         .finally(() => cancelAll(work, closingWords(context)));
