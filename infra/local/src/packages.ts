@@ -20,6 +20,7 @@ export const programs = {
   tar: { program: 'tar', package: 'tar' },
   setpriv: { program: 'setpriv', package: 'util-linux' },
   dockerEngine: { program: 'dockerd', package: 'docker.io' },
+  dockerCompose: { program: 'docker-compose', package: 'docker-compose' },
   /** Makes the image of docker sandboxes. */
   debootstrap: { program: 'debootstrap', package: 'debootstrap' },
   /** A real receiver for the audit exporter's tests; the TLS driver brings rsyslog itself. */

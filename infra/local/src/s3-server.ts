@@ -1,6 +1,6 @@
 import { buildApp } from 'fauxqs';
 
-// The embedded S3 as a process: `node s3-server.ts PORT FOLDER`. fauxqs' own starter listens on every address of the
+// The embedded S3 as a process: `node s3-server.ts PORT FOLDER [HOST]`. fauxqs' own starter listens on every address of the
 // machine and checks no signatures, so the app is built here and listens on the loopback address alone. The parts
 // that keep objects on disk are not among its exports; they are loaded by their place beside the exported file.
 
@@ -12,8 +12,8 @@ interface FilePersistence {
   close(): void;
 }
 
-const [port, folder] = process.argv.slice(2);
-if (port === undefined || folder === undefined) throw new Error('usage: s3-server.ts PORT FOLDER');
+const [port, folder, host = '127.0.0.1'] = process.argv.slice(2);
+if (port === undefined || folder === undefined) throw new Error('usage: s3-server.ts PORT FOLDER [HOST]');
 
 const load = async <Module>(file: string) =>
   (await import(new URL(file, import.meta.resolve('fauxqs')).href)) as Module;
@@ -48,5 +48,5 @@ process.once('SIGTERM', () => {
     },
   );
 });
-await app.listen({ port: Number(port), host: '127.0.0.1' });
+await app.listen({ port: Number(port), host });
 console.log('ready');

@@ -52,6 +52,11 @@ export function needsTmux(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noTmux');
 }
 
+/** Whether a test needs docker-compose: it skips with this key where none can be had. */
+export function needsCompose(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('docker-compose:');
+}
+
 /** Whether a test needs Prometheus' own tool: it skips with the key `promtool` where none can be had. */
 export function needsPromtool(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noPromtool');

@@ -18,6 +18,7 @@ import { unpackSyslogNg } from './syslog-ng.ts';
 import {
   needsBrowser,
   needsCeph,
+  needsCompose,
   needsEngine,
   needsPromtool,
   needsRsyslog,
@@ -42,6 +43,7 @@ export async function bringUpTestParts(
   requirePrograms([setpriv, redis, bubblewrap, git, zstd, tar], say);
   if (files.some(needsRsyslog)) installOptional(programs.rsyslog, say);
   if (files.some(needsSlapd)) installOptional(programs.slapd, say);
+  if (files.some(needsCompose)) installOptional(programs.dockerCompose, say);
   if (files.some(needsPromtool)) installOptional(programs.promtool, say);
   if (files.some(needsTmux)) installOptional(programs.tmux, say);
   if (files.some(needsBrowser)) installOptional(programs.chromium, say);

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { projectRoot } from '../project-root.ts';
+import { configurationReference, readVariables } from './configuration.ts';
+
+// The formatter pads tables; what counts is what their cells say.
+const cells = (text: string): string =>
+  text.replaceAll(/ +\|/g, ' |').replaceAll(/\| +/g, '| ').replaceAll(/-{3,}/g, '---');
+
+test('the reference says what the schemas say; write-reference.ts makes it anew', () => {
+  const written = readFileSync(join(projectRoot, 'docs/operations/configuration.md'), 'utf8');
+  assert.equal(cells(written), cells(configurationReference(projectRoot)));
+  assert.ok(written.split('\n').filter((line) => line.startsWith('| `')).length > 90);
+});
+
+test('a member is read with its comment, bounds and default', () => {
+  const source = `const a = z.object({
+  /** First one. */
+  ONE_THING: variable.integer(0, 65_535).default(7420),
+  TWO_THINGS: variable.secret(),
+  /**
+   * Long
+   * story.
+   */
+  THREE: variable
+    .oneOf(['a', 'b'])
+    .optional(),
+});`;
+  assert.deepEqual(readVariables(source), [
+    { name: 'ONE_THING', meaning: 'First one.', takes: '0 to 65535', usual: '`7420`' },
+    { name: 'TWO_THINGS', meaning: '', takes: 'a secret', usual: '**needed**' },
+    { name: 'THREE', meaning: 'Long story.', takes: '`a`, `b`', usual: '–' },
+  ]);
+});
