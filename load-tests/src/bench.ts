@@ -1,16 +1,20 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { benchPage, mergeReports, ratiosToKept } from './bench-page.ts';
 import { describeMachine } from './benchmark.ts';
 import type { BenchReport, BenchResult, Benchmark } from './benchmark.ts';
 import { benchmarks } from './registry.ts';
 
 // `npm run bench [-- NAME…] [--json]`: runs benchmarks by name, or all; ends with 1 when a goal is not met. With --json
-// one JSON object a benchmark, one a line, on stdout, and all else on stderr.
+// one JSON object a benchmark, one a line, on stdout, and all else on stderr. A run of all, or one with --keep, is compared
+// with the kept run and kept in its place: docs/operations/benchmarks.json, and the page beside it.
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false } },
+  options: { json: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
 });
+const reports: BenchReport[] = [];
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 
@@ -22,6 +26,7 @@ if (unknown.length > 0) {
 } else {
   for (const benchmark of benchmarks)
     if (positionals.length === 0 || positionals.includes(benchmark.name)) await runOne(benchmark);
+  if ((values.keep || positionals.length === 0) && !stopping.signal.aborted) keep();
 }
 
 async function runOne(benchmark: Benchmark): Promise<void> {
@@ -34,7 +39,28 @@ async function runOne(benchmark: Benchmark): Promise<void> {
   const report: BenchReport = { name: benchmark.name, machine: describeMachine(), ...outcome };
   if (values.json) console.log(JSON.stringify(report));
   else showReport(report);
+  reports.push(report);
   if (report.goals.some(({ met }) => !met)) process.exitCode = 1;
+}
+
+function keep(): void {
+  const folder = join(import.meta.dirname, '../../docs/operations');
+  const file = join(folder, 'benchmarks.json');
+  const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BenchReport[]) : [];
+  for (const { what, ratio } of ratiosToKept(reports, kept))
+    console.error(`  ${ratio} of the kept run: ${what}`);
+  const merged = mergeReports(kept, reports);
+  writeFileSync(file, `${JSON.stringify(merged, null, 1)}\n`);
+  const { dependencies } = JSON.parse(
+    readFileSync(join(import.meta.dirname, '../../services/dispatcher/package.json'), 'utf8'),
+  ) as { dependencies: Readonly<Record<string, string>> };
+  const versions = ['bullmq', 'fastify', 'pg', 'undici']
+    .map((name) => `${name} ${dependencies[name]}`)
+    .join(', ');
+  writeFileSync(
+    join(folder, 'benchmarks.md'),
+    benchPage(merged, new Date().toISOString().slice(0, 10), versions),
+  );
 }
 
 function showReport(report: BenchReport): void {

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { benchPage, mergeReports, ratiosToKept } from './bench-page.ts';
+import type { BenchReport } from './benchmark.ts';
+
+const machine = { cpu: 'a processor', cores: 2, memoryGiB: 8, node: 'v24' };
+const report = (name: string, value: number): BenchReport => ({
+  name,
+  machine,
+  results: [
+    { name: 'rate', unit: 'a second', value },
+    { name: 'way', unit: 'ms', n: 10, p50: value * 2, p99: 9, max: 10 },
+  ],
+  goals: [{ name: 'against a bare | pipe', goal: 1.5, value: 1.2, unit: 'times', met: true }],
+});
+
+test('a run is laid over the kept one and compared by ratios', () => {
+  const kept = [report('a', 10), report('b', 20)];
+  assert.deepEqual(
+    mergeReports(kept, [report('b', 30), report('c', 1)]).map(({ name, results }) => [name, results[0]]),
+    [
+      ['a', kept[0]?.results[0]],
+      ['b', report('b', 30).results[0]],
+      ['c', report('c', 1).results[0]],
+    ],
+  );
+  assert.deepEqual(ratiosToKept([report('b', 30)], kept), [
+    { what: 'b: rate', ratio: 1.5 },
+    { what: 'b: way', ratio: 1.5 },
+  ]);
+});
+
+test('the page has machine, promises and figures', () => {
+  const page = benchPage([report('a', 10)], '2026-11-29', 'PostgreSQL 18');
+  assert.match(page, /a processor, 2 cores, 8 GiB, Node v24; PostgreSQL 18/);
+  assert.match(page, /\| a \| against a bare \\\| pipe \| 1\.5 times \| 1\.2 \| yes \|/);
+  assert.match(page, /\| a \| way \| p50 20, p99 9, max 10 ms \(n 10\) \|/);
+});
