@@ -1,3 +1,4 @@
 import { launch } from './launch.mjs';
 
 launch('load-tests/src/soak.ts');
+launch('load-tests/src/soak/main.ts');
