@@ -20,13 +20,18 @@ export interface SyslogOptions {
   readonly mostBytes?: number | undefined;
 }
 
+/** How long the receiver must keep the connection behind the last byte before our close counts. */
+const [leastQuietMs, mostQuietMs] = [50, 2_000];
+
 /** Facility 13, "log audit" (RFC 5424 table 1). */
 const auditFacility = 13;
 
 /**
  * Syslog over TLS with octet counting (RFC 5424, RFC 5425). The protocol has no acknowledgement. What comes nearest, and is
  * what this sink takes for proof: a connection a batch, closed by us behind the last byte, and the receiver's own close
- * in answer, which says that it has read everything up to there. A reset, or no close in time, and the batch comes again.
+ * in answer, which says that it has read everything up to there. A reset, a close that comes before ours, or none in
+ * time, and the batch comes again. Ours waits for a moment behind the last byte: a soak lost ten batches in 200,000
+ * entries to receivers that closed right behind the handshake, whose close looked like an answer.
  */
 export function createSyslogSink(options: SyslogOptions): Sink {
   const { host, port, mostBytes = 64 * 1024 } = options;
@@ -117,14 +122,28 @@ async function sendAndClose(
     };
     const abort = (): void => fail('did not close the connection in time');
     signal.addEventListener('abort', abort, { once: true });
-    let [written, answered] = [false, false];
-    socket.once('secureConnect', () => socket.end(frames, () => (written = true)));
-    socket.once('end', () => (answered = true));
+    const begun = performance.now();
+    let [closing, answered] = [false, false];
+    socket.once('secureConnect', () => {
+      // a handshake is two round trips at least: a close that is under way has arrived by then
+      const quietMs = Math.min(mostQuietMs, Math.max(leastQuietMs, performance.now() - begun));
+      socket.write(frames, () => {
+        setTimeout(() => {
+          if (socket.destroyed) return;
+          closing = true;
+          socket.end();
+        }, quietMs);
+      });
+    });
+    socket.once('end', () => {
+      if (closing) answered = true;
+      else fail('closed the connection by itself');
+    });
     socket.once('error', (error) => fail(`failed (${error.message})`, error));
     socket.once('close', () => {
       signal.removeEventListener('abort', abort);
       sockets.delete(socket);
-      if (written && answered) resolve();
+      if (answered) resolve();
       else fail('closed before it had read everything');
     });
     // its answers are none of ours, but its end is seen only behind them

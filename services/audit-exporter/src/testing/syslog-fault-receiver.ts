@@ -31,6 +31,7 @@ export async function startSyslogFaultReceiver(
   const counts: Record<string, number> = {};
   const sockets = new Set<TLSSocket>();
   let disturb: () => Fault | null = () => null;
+  let pending: Fault | null = null;
   let bogus = 0;
 
   const keep = (messages: readonly string[]): void => {
@@ -42,12 +43,10 @@ export async function startSyslogFaultReceiver(
   };
   const server = createServer({ key: readFileSync(key), cert: readFileSync(certificate) }, (socket) => {
     sockets.add(socket);
-    const fault = disturb();
-    if (fault !== null) counts[fault] = (counts[fault] ?? 0) + 1;
+    const fault = pending;
     const chunks: Buffer[] = [];
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
-    if (fault === 'unavailable') return void socket.destroy();
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       // what has come whole by then is kept: the sender cannot know
@@ -61,7 +60,15 @@ export async function startSyslogFaultReceiver(
       if (fault === 'reset') socket.destroy();
       else setTimeout(() => socket.end(), fault === 'slow' ? 250 : 0);
     });
-  }).listen(0, '127.0.0.1');
+  });
+  // one sender, one connection at a time
+  server.on('connection', (socket) => {
+    pending = disturb();
+    if (pending !== null) counts[pending] = (counts[pending] ?? 0) + 1;
+    // before the handshake: behind it the data may have been read already, which no sender can tell from being kept
+    if (pending === 'unavailable') socket.destroy();
+  });
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
