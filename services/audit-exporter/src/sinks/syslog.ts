@@ -30,8 +30,8 @@ const auditFacility = 13;
  * Syslog over TLS with octet counting (RFC 5424, RFC 5425). The protocol has no acknowledgement. What comes nearest, and is
  * what this sink takes for proof: a connection a batch, closed by us behind the last byte, and the receiver's own close
  * in answer, which says that it has read everything up to there. A reset, a close that comes before ours, or none in
- * time, and the batch comes again. Ours waits for a moment behind the last byte: a soak lost ten batches in 200,000
- * entries to receivers that closed right behind the handshake, whose close looked like an answer.
+ * time, and the batch comes again. Ours waits for a moment behind the last byte: a soak of 200,000 entries lost what a
+ * receiver had not read that closed in the middle, for its close looked like an answer.
  */
 export function createSyslogSink(options: SyslogOptions): Sink {
   const { host, port, mostBytes = 64 * 1024 } = options;
