@@ -23,6 +23,8 @@ export interface SoakOptions {
   readonly entries: number;
   /** The exporter is ended by SIGKILL this often and started again. */
   readonly killEveryMs: number;
+  /** No more often than this; absent: to the end. */
+  readonly mostKills?: number;
   readonly seed: number;
   readonly deadlineMs: number;
   readonly say: (line: string) => void;
@@ -124,6 +126,7 @@ export async function soakExport(options: SoakOptions): Promise<SoakReport> {
   let killing: Promise<void> = Promise.resolve();
   const killer = setInterval(() => {
     killing = killing.then(async () => {
+      if (kills >= (options.mostKills ?? Infinity)) return;
       await exporter.end('SIGKILL');
       kills += 1;
       exporter = start();
