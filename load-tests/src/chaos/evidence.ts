@@ -24,7 +24,7 @@ export interface SeenSession {
   readonly patch: string | null;
   /** States of its `state` events, in order. */
   readonly states: readonly SessionState[];
-  /** Attempts of its events, in order of their positions. */
+  /** Attempts of its events, in order of their positions; without usage, which is settled when its attempt may be over. */
   readonly eventAttempts: readonly number[];
   readonly positionsAreDense: boolean;
   readonly liveAttempts: number;
@@ -51,7 +51,6 @@ export interface Evidence {
   /** Server and how many slots of it the ledger counts as taken. */
   readonly takenSlots: readonly { readonly server: string; readonly taken: number }[];
   readonly queuedJobs: number;
-  /** Processes that run in sandboxes of the real server, beside its warm ones. */
   readonly audit: {
     /** What the verifier says of the sink's file; null: whole. */
     readonly fault: string | null;
@@ -87,7 +86,7 @@ async function readSessions({ database }: ChaosStage): Promise<SeenSession[]> {
      LEFT JOIN audit_chains c ON c.chain = 'session:' || s.id
      CROSS JOIN LATERAL (
        SELECT coalesce(json_agg(event ->> 'state' ORDER BY position) FILTER (WHERE type = 'state'), '[]') AS states,
-         json_agg(attempt ORDER BY position) AS attempts, min(position)::int AS first,
+         coalesce(json_agg(attempt ORDER BY position) FILTER (WHERE type <> 'usage'), '[]') AS attempts, min(position)::int AS first,
          (max(position) - count(*))::int AS last
        FROM session_events WHERE session_id = s.id) e
      ORDER BY s.id`,

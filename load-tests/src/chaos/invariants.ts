@@ -64,11 +64,13 @@ export const invariants: Readonly<Record<string, Invariant>> = {
       .filter(({ positionsAreDense }) => !positionsAreDense)
       .map(({ id }) => `${id} has a hole in its events`),
   'one attempt at most is listened to': (evidence) =>
-    evidence.sessions.flatMap(({ id, eventAttempts, liveAttempts }) => [
+    evidence.sessions.flatMap(({ id, state, eventAttempts, liveAttempts }) => [
       ...(eventAttempts.some((attempt, at) => attempt < (eventAttempts[at - 1] ?? 0))
         ? [`${id} took writes of an earlier attempt`]
         : []),
-      ...(liveAttempts > 0 ? [`${id} has ended and ${liveAttempts} of its attempts live`] : []),
+      ...(liveAttempts > (sessionHasEnded(state) ? 0 : 1)
+        ? [`${id} is ${state} and ${liveAttempts} of its attempts live`]
+        : []),
     ]),
   'a stop sticks': (evidence) => {
     const stopped = new Set(of(evidence, 'stopped').map(({ id }) => id));

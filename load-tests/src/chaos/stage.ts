@@ -65,7 +65,7 @@ export interface StageOptions {
 }
 
 /** Short times, so that a lost server is noticed within seconds and minutes hold many faults. Milliseconds. */
-export const leaseMs = 3_000;
+export const leaseMs = 6_000;
 export const graceMs = 1_000;
 const dispatchers = 3;
 const simulated = 3;
@@ -224,7 +224,7 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
       LEMNISCATE_LEASE_MS: String(leaseMs),
       LEMNISCATE_GRACE_MS: String(graceMs),
       LEMNISCATE_START_TIMEOUT_MS: '15000',
-      LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: '600',
+      LEMNISCATE_QUEUE_MAX_WAIT_SECONDS: '7200',
       LEMNISCATE_LOG_LEVEL: 'info',
       AGENT_SERVERS: addresses.join(','),
     };

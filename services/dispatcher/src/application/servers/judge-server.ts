@@ -6,12 +6,18 @@ import type { ServerRow } from './server-row.ts';
 const restSeconds = 15;
 const longestRestSeconds = 900;
 
-/** A session did not start there: it failed the order, or never got to run. */
+/**
+ * A session did not start there: it failed the order, or never got to run. What fails while the server is left alone
+ * already is of the same incident and counts no more: a server that died with ten orders under way was out for a
+ * quarter of an hour.
+ */
 export async function noteStartFailure(tx: Transaction, serverId: string, how: string): Promise<void> {
   await tx.query(
-    `UPDATE agent_servers SET start_failures = start_failures + 1, last_failure = $2, last_failure_at = now(),
-       excluded_until = CASE WHEN start_failures + 1 >= $3 THEN now() + interval '1 second'
-         * least($4 * power(2, least(10, start_failures + 1 - $3)), $5) END
+    `UPDATE agent_servers SET last_failure = $2, last_failure_at = now(),
+       start_failures = CASE WHEN excluded_until > now() THEN start_failures ELSE start_failures + 1 END,
+       excluded_until = CASE WHEN excluded_until > now() THEN excluded_until
+         WHEN start_failures + 1 >= $3 THEN now() + interval '1 second'
+           * least($4 * power(2, least(10, start_failures + 1 - $3)), $5) END
      WHERE id = $1`,
     [serverId, how.slice(0, 500), failuresAllowed, restSeconds, longestRestSeconds],
   );
