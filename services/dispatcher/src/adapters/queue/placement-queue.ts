@@ -2,6 +2,7 @@ import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Log } from '../../application/ports/log.ts';
 import type { PlacementJob, PlacementQueue, ReservedJob } from '../../application/ports/placement-queue.ts';
+import { redisAddress } from '../redis/address.ts';
 import { callerOptions, retryStrategy, workerOptions } from '../redis/connection.ts';
 
 export type PlaceJob = (job: ReservedJob) => Promise<void>;
@@ -49,7 +50,7 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
   const startWorker = (pool: string, place: PlaceJob): void => {
     const worker = new Worker<ReservedJob>(queueName(pool), (job) => place(job.data), {
       prefix,
-      connection: { url: options.url.href, ...workerOptions, ...reconnects },
+      connection: { ...redisAddress(options.url), ...workerOptions, ...reconnects },
       concurrency: options.concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs / 2,
@@ -70,7 +71,7 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
     if (known !== undefined) return known;
     const queue = new Queue<ReservedJob>(queueName(pool), {
       prefix,
-      connection: { url: options.url.href, ...callerOptions, ...reconnects },
+      connection: { ...redisAddress(options.url), ...callerOptions, ...reconnects },
       // Retries are the record's business; nothing is kept, for a retained id would swallow its re-add.
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
       streams: { events: { maxLen: 1_000 } },

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
+import { redisAddress } from './address.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 
 /** A command that has no answer by then fails: a request must not wait for a Redis that is away. */
@@ -30,7 +31,7 @@ export function retryStrategy(times: number): number {
  * @param onError told of each failed connection
  */
 export function connectRedis(url: URL, onError: (error: Error) => void): Redis {
-  const redis = new Redis(url.href, { ...callerOptions });
+  const redis = new Redis({ ...redisAddress(url), ...callerOptions });
   redis.on('error', onError);
   return redis;
 }

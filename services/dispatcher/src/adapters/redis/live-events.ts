@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { positionedEventSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import type { LiveEvents, LiveSignal } from '../../application/ports/live-events.ts';
 import type { Log } from '../../application/ports/log.ts';
+import { redisAddress } from './address.ts';
 
 /** Longest message; larger news is sent as a bare wake-up and read from the record. Bytes. */
 const maxMessageBytes = 64 * 1024;
@@ -83,7 +84,7 @@ function connect(
     retryStrategy: (times: number) => Math.min(50 * 2 ** times, 1_000),
     ...settings,
   };
-  const connection = new Redis(url.href, merged);
+  const connection = new Redis({ ...redisAddress(url), ...merged });
   let isAway = false;
   connection.on('error', (error: Error) => {
     if (!isAway)
