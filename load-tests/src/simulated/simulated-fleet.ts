@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import { createCertificateIssuer } from '@lemniscate/dispatcher/adapters/certificate-issuer.ts';
+import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
 import { drawFault, drawMs } from './plan.ts';
@@ -26,6 +27,8 @@ export interface SimulatedFleetOptions {
   readonly dispatcherUrls: () => readonly string[];
   readonly onTaken?: (order: TakenOrder) => void;
   readonly onFault?: (what: string) => void;
+  /** What servers send instead of their status: as an older or a newer version would. */
+  readonly dressStatus?: (status: ServerStatus) => object;
   /** Sessions go on from their orders when this resolves; absent: at once. */
   readonly mayGoOn?: () => Promise<void>;
 }
@@ -80,6 +83,7 @@ export async function startSimulatedFleet(options: SimulatedFleetOptions): Promi
       drawWorkMs: () => drawMs(plan.work, random),
       onTaken: options.onTaken ?? (() => undefined),
       onFault: options.onFault ?? (() => undefined),
+      dressStatus: options.dressStatus ?? ((status) => status),
       mayGoOn: options.mayGoOn ?? (() => Promise.resolve()),
     });
     byAddress.set(addressOf(index), { server, context: createSecureContext({ ca, cert, key }) });
@@ -87,7 +91,7 @@ export async function startSimulatedFleet(options: SimulatedFleetOptions): Promi
 
   const serverOf = new WeakMap<Socket, SimulatedServer>();
   const http = createServer((request, reply) => {
-    answer(serverOf.get(request.socket), request, reply).catch(() => reply.destroy());
+    answer(serverOf.get(request.socket), request, reply, options.dressStatus).catch(() => reply.destroy());
   });
   const open = new Set<Socket>();
   const tcp = createTcpServer((socket) => {
@@ -145,13 +149,14 @@ async function answer(
   server: SimulatedServer | undefined,
   request: IncomingMessage,
   reply: ServerResponse,
+  dressStatus: SimulatedFleetOptions['dressStatus'],
 ): Promise<void> {
   if (server === undefined) return void reply.destroy();
   const url = new URL(request.url ?? '/', 'https://server');
   const send = (code: number, body: unknown): void => {
     reply.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
-  if (url.pathname === '/status') return send(200, server.status());
+  if (url.pathname === '/status') return send(200, dressStatus?.(server.status()) ?? server.status());
   const sessionId = url.pathname.split('/')[2] ?? '';
   if (request.method === 'DELETE') {
     server.remove({ sessionId, attempt: Number(url.searchParams.get('attempt')) });

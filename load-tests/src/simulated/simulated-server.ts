@@ -27,6 +27,8 @@ export interface SimulatedServerOptions {
   readonly drawWorkMs: () => number;
   readonly onTaken: (order: TakenOrder) => void;
   readonly onFault: (what: string) => void;
+  /** What it sends instead of its status: as an older or a newer version would. */
+  readonly dressStatus: (status: ServerStatus) => object;
   /** A session goes on from its order when this resolves. */
   readonly mayGoOn: () => Promise<void>;
 }
@@ -130,10 +132,12 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     draining: stopping.signal.aborted,
   });
   const heartbeat = async (): Promise<void> => {
-    const answer = await post('/internal/servers/heartbeat', status()).catch((error: unknown) => {
-      options.onFault(`${name}: heartbeat: ${String(error)}`);
-      return null;
-    });
+    const answer = await post('/internal/servers/heartbeat', options.dressStatus(status())).catch(
+      (error: unknown) => {
+        options.onFault(`${name}: heartbeat: ${String(error)}`);
+        return null;
+      },
+    );
     const parsed = heartbeatAnswerSchema.safeParse(answer?.body);
     if (!parsed.success) return;
     for (const stale of parsed.data.stale) if (holds(stale)) held.delete(stale.sessionId);

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTestFleet, ordinaryRequest } from '@lemniscate/dispatcher/testing/test-fleet.ts';
+import type { TestDispatcher } from '@lemniscate/dispatcher/testing/test-fleet.ts';
+import { within } from '@lemniscate/dispatcher/testing/within.ts';
+import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { noFaults } from '../simulated/plan.ts';
+import { startSimulatedFleet } from '../simulated/simulated-fleet.ts';
+
+/** What the first version of the protocol said of a server, and nothing else. */
+const asOld = ({
+  protocol,
+  bootId,
+  capacity,
+  held,
+  warm,
+  driver,
+  profiles,
+  draining,
+}: ServerStatus): object => ({
+  protocol,
+  bootId,
+  capacity,
+  held,
+  warm,
+  driver,
+  profiles,
+  draining,
+});
+/** What some later version may say beside. */
+const asNew = (status: ServerStatus): object => ({
+  ...status,
+  runtimes: ['claude-code'],
+  architecture: process.arch,
+  now: new Date().toISOString(),
+  zone: 'eu-1',
+  accelerators: { kind: 'none', count: 0 },
+});
+
+test('dispatchers and servers are replaced one after the other, and no session is lost', async (t) => {
+  const fleet = await createTestFleet({ servers: [] });
+  t.after(() => fleet.remove());
+  let internalUrls: string[] = [];
+  const plan = {
+    servers: 2,
+    capacity: 8,
+    pool: 'default',
+    heartbeatMs: 500,
+    start: { kind: 'fixed', ms: 20 },
+    work: { kind: 'uniform', fromMs: 200, toMs: 1_500 },
+    faults: noFaults,
+  } as const;
+  const common = { ca: fleet.authority.ca, caKey: fleet.authority.caKey, dispatcherUrls: () => internalUrls };
+  const older = await startSimulatedFleet({ ...common, plan: { ...plan, seed: 1 }, dressStatus: asOld });
+  t.after(() => older.close());
+  const newer = await startSimulatedFleet({ ...common, plan: { ...plan, seed: 2 }, dressStatus: asNew });
+  t.after(() => newer.close());
+  const addresses = { AGENT_SERVERS: [...older.addresses, ...newer.addresses].join(',') };
+
+  const urlOf = (dispatcher: TestDispatcher): string => `https://127.0.0.1:${dispatcher.internalPort}`;
+  const first = await fleet.startDispatcher(addresses);
+  internalUrls = [urlOf(first)];
+  older.startHeartbeats();
+  newer.startHeartbeats();
+  let serving = first;
+  const ids: string[] = [];
+  const storm = new AbortController();
+  const load = (async () => {
+    for (let number = 0; !storm.signal.aborted; number += 1) {
+      // As a client does it: asked again under the same key when its dispatcher has just gone.
+      await within(15_000, 'a session is accepted', async () => {
+        const asked = serving.call<{ id: string }>('POST', '/v1/sessions', ordinaryRequest, {
+          'idempotency-key': `upgrade-${number}`,
+        });
+        const answer = await asked.catch(() => null);
+        if (answer?.status !== 202) return false;
+        ids.push(answer.body.id);
+        return true;
+      });
+      await delay(40);
+    }
+  })();
+  const placedOn = async (names: RegExp): Promise<number> => {
+    const rows = await fleet.sql<{ server_id: string }>('SELECT DISTINCT server_id FROM attempts');
+    return rows.filter(({ server_id: server }) => names.test(server)).length;
+  };
+  await within(
+    20_000,
+    'both versions have sessions',
+    async () => (await placedOn(/^sim-1-/)) > 0 && (await placedOn(/^sim-2-/)) > 0,
+  );
+
+  const second = await fleet.startDispatcher(addresses);
+  internalUrls = [urlOf(first), urlOf(second)];
+  await within(10_000, 'sessions are opened beside the new dispatcher', () =>
+    Promise.resolve(ids.length > 20),
+  );
+  serving = second;
+  internalUrls = [urlOf(second)];
+  await first.stop();
+
+  for (const { name } of older.servers) {
+    const drained = await second.call('PUT', `/v1/servers/${name}/drain`, {});
+    assert.ok(drained.status < 300, `drain answered ${drained.status}`);
+  }
+  await within(20_000, 'the old servers are empty', () =>
+    Promise.resolve(older.servers.every((server) => server.status().held.length === 0)),
+  );
+  await older.close();
+  const before = ids.length;
+  await within(15_000, 'the new ones carry on', () => Promise.resolve(ids.length > before + 20));
+  storm.abort();
+  await load;
+
+  await within(30_000, 'every session has ended', async () => {
+    const [row] = await fleet.sql<{ open: number }>(
+      `SELECT count(*)::int AS open FROM sessions WHERE ended_at IS NULL`,
+    );
+    return row?.open === 0;
+  });
+  const ends = await fleet.sql<{ state: string; losses: number; sessions: number }>(
+    'SELECT state, losses, count(*)::int AS sessions FROM sessions GROUP BY 1, 2',
+  );
+  assert.deepEqual(ends, [{ state: 'completed', losses: 0, sessions: new Set(ids).size }]);
+});
