@@ -1,4 +1,3 @@
 import { launch } from './launch.mjs';
 
-launch('load-tests/src/soak.ts');
-launch('load-tests/src/soak/main.ts');
+launch(process.argv[2] === 'export' ? 'load-tests/src/soak/export.ts' : 'load-tests/src/soak/main.ts');

@@ -33,13 +33,13 @@ const reportSchema = z.looseObject({
 });
 
 if (positionals.length !== 1 || positionals[0] !== 'export') {
-  console.error('There is one soak: npm run soak -- export [--entries N] [--kill-every SECONDS] [--seed N]');
+  console.error('Usage: npm run soak -- export [--entries N] [--kill-every SECONDS] [--seed N]');
   process.exitCode = 2;
 } else process.exitCode = (await soakExporter()) ? 0 : 1;
 
 /** @returns whether everything arrived */
 async function soakExporter(): Promise<boolean> {
-  const projectRoot = join(import.meta.dirname, '../..');
+  const projectRoot = join(import.meta.dirname, '../../..');
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-soak-'));
   const data = openDataFolder({ LEMNISCATE_DATA: folder }, projectRoot);
   const say = (line: string): void => console.error(line);
