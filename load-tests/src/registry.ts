@@ -11,12 +11,14 @@ import { relayBenchmark } from './relay/relay-benchmark.ts';
 import { sandboxBenchmark } from './sandbox/sandbox-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
 import { startBenchmark } from './start/start-benchmark.ts';
+import { syncBenchmark } from './sync/sync-benchmark.ts';
 import { workingCopyBenchmark } from './working-copy/working-copy-benchmark.ts';
 
 /** Every benchmark, one line each; `npm run bench` without a name runs them in this order. */
 export const benchmarks: readonly Benchmark[] = [
   startBenchmark,
   workingCopyBenchmark,
+  syncBenchmark,
   sessionBenchmark,
   sandboxBenchmark,
   judgeBenchmark,

@@ -57,8 +57,16 @@ async function lay(
   await extracted;
 }
 
-async function gather(
-  { deps, held }: SessionContext,
+/** What moving contents needs of a session. */
+export interface SyncContext {
+  readonly deps: Pick<SessionContext['deps'], 'dispatcher' | 'objectCache' | 'uploadObject'>;
+  readonly held: SessionContext['held'];
+  readonly order: Pick<SessionContext['order'], 'attachments'>;
+}
+
+/** The contents of files by digest: from this machine where it has them, the others from the store, a few at a time. */
+export async function gather(
+  { deps, held }: SyncContext,
   files: readonly FolderFile[],
   signal: AbortSignal,
 ): Promise<Map<string, Buffer>> {

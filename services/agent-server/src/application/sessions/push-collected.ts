@@ -1,14 +1,14 @@
 import type { FolderFile } from '@lemniscate/shared/agents/folder.ts';
 import type { CollectedFolders } from '@lemniscate/shared/protocol/session-result.ts';
 import { inParallel } from './lay-attachments.ts';
-import type { SessionContext } from './session-context.ts';
+import type { SyncContext } from './lay-attachments.ts';
 
 /**
  * Part of step 7 of a session (docs/ARCHITECTURE.md): contents that the session did not bring along go to the store,
  * before the result names them. Nothing is changed by that; a crash in here leaves what was.
  */
 export async function pushCollected(
-  { deps, held, order }: SessionContext,
+  { deps, held, order }: SyncContext,
   collected: CollectedFolders,
   signal: AbortSignal,
 ): Promise<void> {
