@@ -33,6 +33,13 @@ const bodies = {
   'file.read': body({ call: name, path: name }),
   'file.modified': body({ call: name, path: name }),
   'egress.connected': body({ host: name, port: z.int() }),
+  'egress.closed': body({
+    host: name,
+    port: z.int(),
+    sentBytes: z.int(),
+    receivedBytes: z.int(),
+    durationMs: z.int(),
+  }),
   'egress.refused': body({ host: name, reason: name }),
   'model.exchanged': body({ model: name }),
   'approval.requested': body({ approval: name, call: name }),

@@ -24,7 +24,8 @@ export const auditEntryTypes = [
   'tool.abandoned', // a call that began and whose end nobody will tell; ended by the dispatcher's task
   'file.read', // call, path
   'file.modified', // call, path
-  'egress.connected', // host, port, bytes, how long: where a policy opens a way out
+  'egress.connected', // host, port: where a policy opens a way out
+  'egress.closed', // host, port, bytes both ways, how long
   'egress.refused',
   'model.exchanged', // provider, model, four counts, cost, complete
   'approval.requested',

@@ -55,6 +55,7 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'file.read': map('fileActivity', 2, 2, 'File read'),
   'file.modified': map('fileActivity', 3, 3, 'File modified'),
   'egress.connected': map('networkActivity', 1, 4, 'Connection to the outside'),
+  'egress.closed': map('networkActivity', 2, 2, 'Connection to the outside closed'),
   'egress.refused': map('networkActivity', 5, 5, 'Connection refused'),
   'approval.requested': map('authorizeSession', 99, 3, 'Approval requested'),
   'approval.voted': map('authorizeSession', 99, 4, 'Approval given by one of several'),

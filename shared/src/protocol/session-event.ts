@@ -54,13 +54,20 @@ export const serverEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), turn: z.int().min(1), text }),
   toolCallEvent,
   z.object({ type: z.literal('output'), callId: z.string(), stream: z.enum(['stdout', 'stderr']), text }),
-  /** The sandbox has reached, or tried to reach, the outside. `host` is what it wrote; empty where that was no host. */
+  /**
+   * The sandbox has reached, or tried to reach, the outside, or a connection has come to its end. `host` is what it wrote;
+   * empty where that was no host.
+   */
   z.object({
     type: z.literal('egress'),
     host: z.string().max(253),
     port: z.int().min(0).max(99_999),
-    outcome: z.enum(['connected', 'refused']),
+    outcome: z.enum(['connected', 'refused', 'closed']),
     why: z.string().max(64).optional(),
+    /** Of one that was closed: bytes that the sandbox sent and got through it, and how long it was open. */
+    sentBytes: z.int().min(0).optional(),
+    receivedBytes: z.int().min(0).optional(),
+    durationMs: z.int().min(0).optional(),
   }),
   z.object({ type: z.literal('notice'), text: z.string().max(4096) }),
   /** What a program in the sandbox counted in this attempt so far: a claim, beside what the gateway meters. */

@@ -6,6 +6,8 @@ export interface Requirements {
   /** Node's name, such as `arm64`; absent: any. */
   readonly architecture?: string | undefined;
   readonly labels?: readonly string[] | undefined;
+  /** Of the sandbox; `default` is everywhere, as every server has one. */
+  readonly profile?: string | undefined;
 }
 
 /** What a server offers. */
@@ -13,6 +15,7 @@ export interface Offer {
   readonly runtimes?: readonly string[] | undefined;
   readonly architecture?: string | undefined;
   readonly labels?: readonly string[] | undefined;
+  readonly profiles?: readonly string[] | undefined;
 }
 
 /** A name of a pool, a label, an architecture. */
@@ -27,6 +30,7 @@ export function placementClass(wanted: Requirements): string {
     runtimes: wanted.runtime === 'native' ? [] : [wanted.runtime],
     architecture: wanted.architecture,
     labels: wanted.labels,
+    profiles: wanted.profile === undefined ? [] : [wanted.profile],
   });
   return [wanted.pool, ...tokens].join(';');
 }
@@ -37,6 +41,10 @@ export function offerTokens(offer: Offer): string[] {
     ...(offer.runtimes ?? []).map((name) => `runtime=${name}`),
     ...(offer.architecture === undefined ? [] : [`arch=${offer.architecture}`]),
     ...(offer.labels ?? []).map((name) => `label=${name}`),
+    // a policy may write any name; one with a `;` must not read as two tokens
+    ...(offer.profiles ?? [])
+      .filter((name) => name !== 'default')
+      .map((name) => `profile=${encodeURIComponent(name)}`),
   ];
   return [...new Set(tokens)].sort();
 }

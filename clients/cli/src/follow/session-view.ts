@@ -100,6 +100,12 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
         if (event.state === 'sent') return line(`${paint.cyan('>')} ${makeVisible(event.text ?? '')}`);
         return event.state === 'awaited' ? line(paint.dim('  it has answered and waits for you')) : undefined;
       case 'egress':
+        if (event.outcome === 'closed')
+          return line(
+            paint.dim(
+              `  closed ${makeVisibleLine(event.host)}:${event.port}: ${event.sentBytes ?? 0} bytes sent, ${event.receivedBytes ?? 0} received`,
+            ),
+          );
         return line(
           event.outcome === 'connected'
             ? `${paint.yellow('↗')} connected to ${makeVisibleLine(event.host)}:${event.port}`

@@ -2,6 +2,7 @@ import { closeAbandoned } from '../application/audit/abandoned-calls.ts';
 import { endStopped } from '../application/intake/stop-fleet.ts';
 import { watchEnvironments } from '../application/environments/watch-environments.ts';
 import type { WatchEnvironmentsDeps } from '../application/environments/watch-environments.ts';
+import { forgetSuperseded } from '../application/checkpoints/forget-superseded.ts';
 import { createQueueBook } from '../application/admission/queue-book.ts';
 import { queueDepth } from '../application/admission/admit-sessions.ts';
 import { endPinned } from '../application/placement/end-pinned.ts';
@@ -142,6 +143,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['answers', 1_000, 'ended', () => answerSessions(deps)],
     ['inbox', 1_000, 'approvals', () => fillInbox(deps)],
     ['environments', 5_000, 'ended', () => watchEnvironments(deps)],
+    ['superseded checkpoints', 60_000, null, () => forgetSuperseded(deps)],
     ['retention', 60_000, null, () => applyRetention(deps)],
     ['content', 10_000, 'ended', () => retainContent(deps)],
     ['object removals', 10_000, 'erased', () => removeObjects(deps)],

@@ -83,6 +83,18 @@ test('a listed name is reached at the address that was looked at, and bytes pass
   assert.match(text, /^HTTP\/1\.1 200 /);
   assert.deepEqual(asked, ['good.example.com']);
   assert.deepEqual(reports, [{ host: 'good.example.com', port, outcome: 'connected', address: '127.0.0.1' }]);
+  const closed = once(socket, 'close');
+  socket.destroy();
+  await closed;
+  while (reports.length < 2) await new Promise(setImmediate);
+  const end = reports[1];
+  assert.ok(end?.outcome === 'closed');
+  // what the mirror at the other end got, and what it said
+  assert.deepEqual(
+    [end.host, end.port, end.sentBytes, end.receivedBytes],
+    ['good.example.com', port, 11, 11],
+  );
+  assert.ok(end.durationMs >= 0);
 });
 
 test('what is not listed, has no address, or is no CONNECT is refused and reported', async (t) => {

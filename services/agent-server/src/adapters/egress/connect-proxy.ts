@@ -71,7 +71,12 @@ export function createServeEgress(outside: Outside = internet): ServeEgress {
         const socket = await reach(address, port);
         if (socket === null) return refuse(host, port, 'unreachable');
         report({ host, port, outcome: 'connected', address });
-        tunnel(connection, socket, head.rest, signal);
+        const since = performance.now();
+        tunnel(connection, socket, head.rest, signal, () => {
+          const durationMs = Math.round(performance.now() - since);
+          const { bytesWritten: sentBytes, bytesRead: receivedBytes } = socket;
+          report({ host, port, outcome: 'closed', sentBytes, receivedBytes, durationMs });
+        });
       };
       connection.on('error', () => connection.destroy());
       if (signal.aborted) return void connection.destroy();
@@ -125,7 +130,14 @@ function reach(address: string, port: number): Promise<Socket | null> {
 }
 
 /** Both ways with back-pressure, until either side or the session ends. */
-function tunnel(inside: Duplex, outside: Socket, rest: Buffer, signal: AbortSignal): void {
+function tunnel(
+  inside: Duplex,
+  outside: Socket,
+  rest: Buffer,
+  signal: AbortSignal,
+  onClosed: () => void,
+): void {
+  outside.once('close', onClosed);
   const close = (): void => {
     inside.destroy();
     outside.destroy();

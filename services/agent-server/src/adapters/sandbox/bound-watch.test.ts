@@ -32,7 +32,6 @@ test('each counter has its bound, and what is not counted breaks none', () => {
 test('what was seen broken stays so, and a sandbox that is gone is no broken bound', async () => {
   let counters: SandboxCounters | null = fine;
   const watch = createBoundWatch(profile, async () => {
-    if (counters === null) throw new Error('gone');
     return counters;
   });
   assert.equal(await watch.look(), null);
@@ -42,6 +41,21 @@ test('what was seen broken stays so, and a sandbox that is gone is no broken bou
   assert.equal(await watch.look(), 'sandbox_memory');
   counters = fine;
   assert.equal(await watch.look(), 'sandbox_memory');
+  await watch.whenBroken;
+  watch.stop();
+});
+
+test('counters that cannot be read although the sandbox is there end it, but not at the first time', async () => {
+  let readable = false;
+  const watch = createBoundWatch(profile, () =>
+    readable ? Promise.resolve(fine) : Promise.reject(new Error('EMFILE')),
+  );
+  for (let look = 0; look < 4; look += 1) assert.equal(await watch.look(), null);
+  readable = true;
+  assert.equal(await watch.look(), null, 'one that can be read begins the count anew');
+  readable = false;
+  for (let look = 0; look < 4; look += 1) assert.equal(await watch.look(), null);
+  assert.equal(await watch.look(), 'unwatched');
   await watch.whenBroken;
   watch.stop();
 });

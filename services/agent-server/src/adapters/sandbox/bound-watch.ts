@@ -5,7 +5,7 @@ import type {
 } from '../../application/ports/sandbox-driver.ts';
 
 /** The bounds whose breaking ends a sandbox. */
-export type BrokenBound = Extract<SandboxEndCause, `sandbox_${string}`>;
+export type BrokenBound = Extract<SandboxEndCause, `sandbox_${string}` | 'unwatched'>;
 
 /** Looks at the kernel's counters of one sandbox: on a timer while it may work, and when a command has ended. */
 export interface BoundWatch {
@@ -23,6 +23,9 @@ export interface BoundWatch {
 /** A look reads four small files and asks for one statfs: 0.2 ms, once a second for each working sandbox. */
 const lookEveryMs = 1_000;
 
+/** One look may fail of a machine that has no descriptor left; so many in a row mean that nobody watches any more. */
+const unreadableLooks = 5;
+
 /** Less than this left is full: whoever was refused may have left a block or two. */
 const fullBytes = 256 * 1024;
 
@@ -33,8 +36,9 @@ const fullBytes = 256 * 1024;
  */
 export function brokenBound(
   { cpuSeconds }: Pick<SandboxProfile, 'cpuSeconds'>,
-  counters: SandboxCounters,
+  counters: SandboxCounters | null,
 ): BrokenBound | null {
+  if (counters === null) return null;
   if ((counters.memoryKills ?? 0) > 0) return 'sandbox_memory';
   if ((counters.processRefusals ?? 0) > 0) return 'sandbox_processes';
   if ((counters.cpuMs ?? 0) > cpuSeconds * 1000) return 'sandbox_cpu';
@@ -45,17 +49,25 @@ export function brokenBound(
 
 export function createBoundWatch(
   profile: Pick<SandboxProfile, 'cpuSeconds'>,
-  counters: () => Promise<SandboxCounters>,
+  counters: () => Promise<SandboxCounters | null>,
 ): BoundWatch {
   let seen: BrokenBound | null = null;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  let unreadable = 0;
   const { promise: whenBroken, resolve } = Promise.withResolvers<void>();
 
   const look = async (): Promise<BrokenBound | null> => {
     if (stopped || seen !== null) return seen;
-    const counted = await counters().catch(() => null); // the group may be gone with its sandbox
-    seen ??= counted === null ? null : brokenBound(profile, counted);
+    try {
+      const counted = await counters();
+      unreadable = 0;
+      // gone with its sandbox, whose end tells itself
+      seen ??= brokenBound(profile, counted);
+    } catch {
+      unreadable += 1;
+      if (unreadable >= unreadableLooks && !stopped) seen ??= 'unwatched';
+    }
     if (seen !== null) resolve();
     return seen;
   };

@@ -21,7 +21,8 @@ export interface SandboxParts {
   readonly wire: Wire;
   /** Settles when the main process is gone; `killed` tells a SIGKILL from an exit of its own. */
   readonly exited: Promise<{ readonly killed: boolean }>;
-  counters(): Promise<SandboxCounters>;
+  /** Null when it is gone. @throws Error where they cannot be read */
+  counters(): Promise<SandboxCounters | null>;
   layTree?(tree: string, under?: string): Promise<void>;
   layHome?(tree: string): Promise<void>;
   /** Kills everything now; need not wait. */

@@ -9,9 +9,17 @@ export type EgressRefusal =
   | 'unreachable'
   | 'too_many';
 
-/** One attempt to reach the outside. `host` is what the sandbox wrote; empty where that was no host. */
+/** One attempt to reach the outside, or the end of a connection that was made. `host` is what the sandbox wrote; empty where that was no host. */
 export type EgressReport =
   | { readonly host: string; readonly port: number; readonly outcome: 'connected'; readonly address: string }
+  | {
+      readonly host: string;
+      readonly port: number;
+      readonly outcome: 'closed';
+      readonly sentBytes: number;
+      readonly receivedBytes: number;
+      readonly durationMs: number;
+    }
   | {
       readonly host: string;
       readonly port: number;

@@ -90,6 +90,8 @@ export type SandboxEndCause =
   | 'destroyed'
   | 'exited'
   | 'wire_broken'
+  /** Its bounds could no longer be seen, so that nobody would know if one was broken. */
+  | 'unwatched'
   | 'sandbox_memory'
   | 'sandbox_processes'
   | 'sandbox_cpu'
@@ -138,7 +140,8 @@ export interface Sandbox {
   /** Kills every command, not the supervisor; resolves when they are gone. */
   killCommands(): Promise<void>;
   /** Tells a broken bound that the sandbox itself survived (the kernel killed or refused one of its commands). */
-  counters(): Promise<SandboxCounters>;
+  /** Null when the sandbox is gone. @throws Error where they cannot be read although it is there */
+  counters(): Promise<SandboxCounters | null>;
   /** Settles once, with the cause; never rejects. */
   readonly ended: Promise<SandboxEndCause>;
   /** Ends it and verifies its absence; idempotent. @throws CodedError `sandbox_leaked` */

@@ -36,6 +36,10 @@ const endingsByCause: Readonly<Record<SandboxEndCause, Ending>> = {
   destroyed: { reason: 'runtime_failed', message: 'The sandbox was destroyed while the session ran.' },
   exited: { reason: 'runtime_failed', message: 'The sandbox ended by itself.' },
   wire_broken: { reason: 'runtime_failed', message: 'The sandbox no longer answered.' },
+  unwatched: {
+    reason: 'runtime_failed',
+    message: 'The bounds of the sandbox could no longer be read, so it was ended.',
+  },
   sandbox_memory: { reason: 'sandbox_memory', message: 'The sandbox used more memory than it may.' },
   sandbox_processes: {
     reason: 'sandbox_processes',

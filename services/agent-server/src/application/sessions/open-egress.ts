@@ -37,16 +37,11 @@ export async function openEgress(
   let reports = 0;
   const report = (what: EgressReport): void => {
     deps.log.info({ ...held, ...what }, 'egress');
-    reports += 1;
-    if (reports > maxReports) return;
-    const host = what.host.slice(0, 253);
-    journal.emit({
-      type: 'egress',
-      host,
-      port: what.port,
-      outcome: what.outcome,
-      ...(what.outcome === 'refused' ? { why: what.why } : {}),
-    });
+    // Each connection that was told of is told of at its end as well.
+    if (what.outcome !== 'closed') reports += 1;
+    if (reports > maxReports || closing.signal.aborted) return;
+    const { address: _, ...told } = { address: '', ...what };
+    journal.emit({ type: 'egress', ...told, host: what.host.slice(0, 253) });
     if (reports === maxReports) closing.abort();
   };
   const serve = deps.serveEgress({ rules, report, signal: closing.signal });

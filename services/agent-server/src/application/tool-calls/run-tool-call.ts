@@ -204,7 +204,9 @@ async function finished(
 
 /** A sandbox can survive a bound that one of its commands broke; the session still ends there, cleanly and on record. */
 export async function brokenBound(sandbox: Sandbox): Promise<ToolCallOutcome | null> {
-  const { memoryKills, processRefusals } = await sandbox.counters();
+  const counters = await sandbox.counters();
+  if (counters === null) return null;
+  const { memoryKills, processRefusals } = counters;
   if ((memoryKills ?? 0) > 0) {
     return {
       kind: 'end',

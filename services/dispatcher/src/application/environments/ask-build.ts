@@ -46,6 +46,7 @@ export async function askBuild(
       placementClass: placementClass({
         pool: terms.queue.pool,
         runtime: 'native',
+        profile: terms.policy.sandboxProfile,
         architecture: terms.queue.architecture ?? undefined,
         labels: terms.queue.labels,
       }),

@@ -125,6 +125,7 @@ async function renewOne(deps: WatchEnvironmentsDeps, row: EnvironmentRow): Promi
       placementClass: placementClass({
         pool: terms.queue.pool,
         runtime: 'native',
+        profile: terms.policy.sandboxProfile,
         architecture: terms.queue.architecture ?? undefined,
         labels: terms.queue.labels,
       }),

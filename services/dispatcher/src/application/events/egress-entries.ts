@@ -3,7 +3,7 @@ import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { AttemptClaim } from './live-attempt.ts';
 
-/** One entry of the session's chain for each connection that its sandbox made or tried. */
+/** Entries of the session's chain for each connection that its sandbox made or tried, and for its end. */
 export function egressEntries(claim: AttemptClaim, events: readonly ServerEvent[]): AuditDraft[] {
   const common = {
     subject: serviceUri('agent-server', claim.serverId),
@@ -14,6 +14,11 @@ export function egressEntries(claim: AttemptClaim, events: readonly ServerEvent[
     if (event.type !== 'egress') return [];
     // an entry's name is never empty
     const host = event.host === '' ? 'unreadable' : event.host;
+    if (event.outcome === 'closed') {
+      const { port, sentBytes = 0, receivedBytes = 0, durationMs = 0 } = event;
+      const body = { host, port, sentBytes, receivedBytes, durationMs };
+      return [{ ...common, type: 'egress.closed', body }];
+    }
     return event.outcome === 'connected'
       ? [{ ...common, type: 'egress.connected', body: { host, port: event.port } }]
       : [

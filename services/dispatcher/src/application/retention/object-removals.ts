@@ -23,7 +23,7 @@ export async function removeObjects({
        EXISTS (SELECT FROM session_events e WHERE e.segment_key = r.key)
        OR EXISTS (SELECT FROM retained_content c WHERE c.object_key = r.key)
        OR EXISTS (SELECT FROM diffs d WHERE d.object_sha256 = right(r.key, 64))
-       OR EXISTS (SELECT FROM checkpoints p WHERE right(r.key, 64) IN (p.archive_sha256, p.transcript_sha256))
+       OR EXISTS (SELECT FROM checkpoints p WHERE right(r.key, 64) IN (p.archive_sha256, p.transcript_sha256, p.diff_object_sha256))
        OR EXISTS (SELECT FROM environments v WHERE v.state = 'ready' AND v.archive_sha256 = right(r.key, 64))
        OR EXISTS (SELECT FROM uploads u WHERE u.sha256 = right(r.key, 64)) AS meant
      FROM object_removals r ORDER BY r.since LIMIT ${atOnce}`,

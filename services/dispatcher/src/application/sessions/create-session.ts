@@ -193,10 +193,11 @@ async function insertSession(
 }
 
 /** Which servers can take it: what the project asks of all its sessions, and what this one asks beside. */
-function classOf(request: SessionRequest, order: CheckedOrder, { queue }: ProjectTerms): string {
+function classOf(request: SessionRequest, order: CheckedOrder, { queue, policy }: ProjectTerms): string {
   return placementClass({
     pool: queue.pool,
     runtime: order.runtime,
+    profile: policy.sandboxProfile,
     architecture: request.requires?.architecture ?? queue.architecture ?? undefined,
     labels: [...queue.labels, ...(request.requires?.labels ?? [])],
   });

@@ -14,7 +14,7 @@ import type { Wire } from '../wire/wire.ts';
 import { startContainer } from './container.ts';
 import type { StartedContainer } from './container.ts';
 import type { DockerWorkplace } from './driver.ts';
-import { removeContainer } from './engine.ts';
+import { engineStatus, removeContainer } from './engine.ts';
 
 /** Commands run as this uid inside; without remapping it is the host's as well. */
 const commandId = 10_001;
@@ -112,12 +112,17 @@ function liveContainer(parts: LiveParts): Sandbox {
   const liveCounters = countersOfProcess(started.pid, started.containerId);
 
   const { disks } = place;
-  const counters = async (): Promise<SandboxCounters> => {
+  const counters = async (): Promise<SandboxCounters | null> => {
     const disk = await diskCounters(disks === null ? null : folder.home);
     const counted = liveCounters();
     if (counted !== null) return { ...counted, ...disk };
     // the engine knows it only once the container has stopped; its control group is gone by then
-    const { State } = await container.inspect();
+    const found = await container.inspect().catch((error: unknown) => {
+      if (engineStatus(error) === 404) return null;
+      throw error;
+    });
+    if (found === null) return null;
+    const { State } = found;
     return { memoryKills: State.OOMKilled ? 1 : null, processRefusals: null, cpuMs: null, ...disk };
   };
 
