@@ -259,3 +259,25 @@ test('a file of two gigabytes in the workspace is left out and told, and the res
   assert.match(diff.notices.join(''), /larger than 256 MiB.*huge/s);
   await copy.discard();
 });
+
+test('pointers of large files stay as they are, and no filter is asked for their contents', async () => {
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 123456789\n`;
+  const path = repository((folder, git) => {
+    writeFileSync(join(folder, '.gitattributes'), '*.bin filter=lfs diff=lfs merge=lfs -text\n');
+    writeFileSync(join(folder, 'large.bin'), pointer);
+    git('add', '-A');
+    git('commit', '-qm', 'pointer');
+    for (const name of ['clean', 'smudge', 'process'])
+      git('config', `filter.lfs.${name}`, touch(`lfs-${name}`));
+  });
+  clearOutside();
+  const { copy, folder } = await lay(path);
+  assert.equal(readFileSync(join(folder, 'large.bin'), 'utf8'), pointer);
+  writeFileSync(join(folder, 'README.md'), 'changed\n');
+  const { patchFile } = await copy.diff();
+  const patch = readFileSync(patchFile, 'utf8');
+  assert.match(patch, /README\.md/);
+  assert.doesNotMatch(patch, /large\.bin/);
+  assert.deepEqual(readdirSync(outside), ['secret']);
+  await copy.discard();
+});
