@@ -147,6 +147,8 @@ for (const runtime of ['claude-code', 'codex'] as const)
         upstream.play([
           run('toolu_wait', 'sleep 1.2'),
           write('a'),
+          // The first checkpoint may be taken before the file is written: this one is not.
+          run('toolu_wait_again', 'sleep 1.2'),
           run('toolu_hang', 'sleep 600'),
           run('toolu_again', 'sleep 600'),
           write('b'),
@@ -156,6 +158,7 @@ for (const runtime of ['claude-code', 'codex'] as const)
         await session.seen(
           'a checkpoint',
           (event) => event.type === 'checkpoint' && event.cause === 'interval',
+          2,
         );
         await session.seen('the command', isCalling('toolu_hang'));
         await killServerOf(site, session);

@@ -4,13 +4,13 @@ import { startCli } from '../cli/cli-process.ts';
 import type { CliProcess } from '../cli/cli-process.ts';
 import { cliRuntime } from '../cli/cli-runtime.ts';
 import { unanswered } from '../cli/unanswered.ts';
-import { fileExists } from '../cli/inside-files.ts';
+import { fileExists, untilFileHolds } from '../cli/inside-files.ts';
 import type { ProgramDesk, RunningProgram, VendorProgram } from '../cli/program.ts';
 import { endOfGivingUp } from '../cli/program-end.ts';
 import type { CallVerdict } from '../cli/reported-calls.ts';
 import type { RuntimeEnd } from '../runtime.ts';
 import { claudeCommand, hostedServer, transcriptFile } from './command-line.ts';
-import { outputSchema } from './output.ts';
+import { isToolResult, outputSchema } from './output.ts';
 import type { OutputOf } from './output.ts';
 import { createOwnCount } from './own-count.ts';
 import type { OwnCount } from './own-count.ts';
@@ -27,7 +27,7 @@ const claudeCode: VendorProgram = {
     const resumed = await fileExists(context, transcriptFile(context.order.sessionId));
     const cli = startCli(context, claudeCommand(context.order, resumed, desk.memory));
     const turns = createClaudeTurns(context, talk, hosted === null ? calls : null);
-    const process: Process = { ...desk, cli, turns, count: createOwnCount(desk.usage) };
+    const process: Process = { ...desk, cli, turns, count: createOwnCount(desk.usage), lastResult: null };
     control(cli, { subtype: 'initialize' });
     return { cli, resumed, ...speaking(process) };
   },
@@ -40,6 +40,8 @@ interface Process extends ProgramDesk {
   readonly cli: CliProcess;
   readonly turns: ClaudeTurns;
   readonly count: OwnCount;
+  /** The call whose result it was given last. */
+  lastResult: string | null;
 }
 
 function speaking(process: Process): Omit<RunningProgram, 'cli' | 'resumed'> {
@@ -54,7 +56,21 @@ function speaking(process: Process): Omit<RunningProgram, 'cli' | 'resumed'> {
     interrupt: () => control(cli, { subtype: 'interrupt' }),
     take: (line) => take(process, line),
     flush: turns.flush,
+    written: () => written(process),
   };
+}
+
+/** Claude Code writes its session file up to a tenth of a second after it has asked its model. */
+async function written({ context, lastResult }: Process): Promise<void> {
+  if (lastResult === null) return;
+  const file = transcriptFile(context.order.sessionId);
+  if (await untilFileHolds(context, file, `"tool_use_id":${JSON.stringify(lastResult)}`)) return;
+  context.log.warn({ sessionId: context.order.sessionId }, 'Claude Code has not written its last turn down');
+}
+
+function lastResultOf({ message }: OutputOf<'user'>): string | null {
+  if (typeof message.content === 'string') return null;
+  return message.content.findLast(isToolResult)?.tool_use_id ?? null;
 }
 
 function control(cli: CliProcess, request: JsonObject): void {
@@ -75,6 +91,7 @@ async function take(process: Process, line: JsonObject): Promise<RuntimeEnd | nu
       await turns.onAssistant(output);
       return null;
     case 'user':
+      process.lastResult = lastResultOf(output) ?? process.lastResult;
       await turns.onUser(output);
       return null;
     case 'control_request':

@@ -91,6 +91,7 @@ async function after(
     case 'pause':
       return pause(work, position);
     case 'store':
+      await program.written?.();
       await kill(position);
       work.storePoint.taken();
       await context.checkpoints.between(() => saveTalk(work.vendor.runtime, talk));

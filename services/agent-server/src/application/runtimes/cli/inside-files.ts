@@ -16,6 +16,15 @@ export async function fileExists(inside: Inside, path: string): Promise<boolean>
   return (await output(inside, ['test', '-f', path])) !== null;
 }
 
+/**
+ * Waits until a file holds a text, up to a second. Asked within the sandbox, since the host touches what lies there only
+ * after its programs are gone.
+ */
+export async function untilFileHolds(inside: Inside, path: string, text: string): Promise<boolean> {
+  const look = 'for i in {1..40}; do grep -qsF -- "$1" "$0" && exit 0; sleep 0.025; done; exit 1';
+  return (await output(inside, ['bash', '-c', look, path, text])) !== null;
+}
+
 /** The newest file of a name below a folder; null where there is none. */
 export async function newestFile(inside: Inside, folder: string, name: string): Promise<string | null> {
   const find = 'find "$0" -name "$1" -printf "%T@ %p\\n" 2>/dev/null | sort -rn | head -1';

@@ -44,4 +44,9 @@ export interface RunningProgram {
   take(line: JsonObject): Promise<RuntimeEnd | null>;
   /** Tells what has been said so far. */
   flush(): void;
+  /**
+   * Resolves when its session file holds the last result that it was given, or after a second: what is killed before
+   * would forget what it has done. Absent where the program writes before it asks its model.
+   */
+  written?(): Promise<void>;
 }
