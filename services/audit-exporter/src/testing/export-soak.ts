@@ -73,8 +73,13 @@ export async function soakExport(options: SoakOptions): Promise<SoakReport> {
   const folder = await mkdtemp(join(tmpdir(), 'soak-'));
   const database = await createLogDatabase();
   const random = seededRandom(seed);
-  const disturbing = (faults: readonly Fault[]) => (): Fault | null =>
-    random() * faultyOneIn < 1 ? (faults[Math.floor(random() * faults.length)] ?? null) : null;
+  /** Every fault once, each followed by a good delivery; then by chance. A short run meets them all as well. */
+  const disturbing = (faults: readonly Fault[]): (() => Fault | null) => {
+    const first = faults.flatMap((fault) => [fault, null]);
+    const byChance = (): Fault | null =>
+      random() * faultyOneIn < 1 ? (faults[Math.floor(random() * faults.length)] ?? null) : null;
+    return () => (first.length > 0 ? (first.shift() ?? null) : byChance());
+  };
   const receivers: { kind: string; receiver: Pick<FaultReceiver, 'received' | 'faults' | 'close'> }[] = [];
   const urls: Record<string, string> = {};
   for (const { kind, protocol, faults } of httpKinds) {
