@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { MetricFamily } from '@lemniscate/shared/telemetry/metrics.ts';
 import { metricsFormatOf, metricsFormats, metricsText } from '@lemniscate/shared/telemetry/metrics-text.ts';
 import type { App } from './app.ts';
@@ -8,7 +9,7 @@ export interface MetricsRouteDeps {
 
 /** Public listener, for operators: `GET /metrics`, as Prometheus text or, where the scraper asks, OpenMetrics. */
 export function registerMetricsRoutes(app: App, deps: MetricsRouteDeps): void {
-  app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+  app.get('/metrics', { schema: { response: { 200: z.string() } } }, async (request, reply) => {
     const format = metricsFormatOf(request.headers.accept);
     const text = metricsText(await deps.collectMetrics(), format);
     return reply.type(metricsFormats[format]).send(text);
