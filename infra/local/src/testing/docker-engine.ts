@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +60,10 @@ async function startEngine(data: DataFolder, runsc: string | undefined): Promise
   const socket = join(folder, 'docker.sock');
   const configuration = join(folder, 'daemon.json');
   writeFileSync(configuration, JSON.stringify({ runtimes: runtimesWith(runsc) }));
-  const removeFolder = () => rmSync(folder, { recursive: true, force: true });
+  const removeFolder = (): void => {
+    unmountBelow(folder);
+    rmSync(folder, { recursive: true, force: true });
+  };
   try {
     const engine = await startProcess({
       name: 'dockerd',
@@ -89,6 +93,15 @@ async function startEngine(data: DataFolder, runsc: string | undefined): Promise
     removeFolder();
     throw error;
   }
+}
+
+/** The engine leaves the network namespace of containers in the machine's network mounted when it ends. */
+function unmountBelow(folder: string): void {
+  const mounted = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((path) => path.startsWith(`${folder}/`));
+  for (const path of mounted.toReversed()) execFileSync('umount', [path], { timeout: 10_000 });
 }
 
 /** ptrace is the platform that works without KVM; containers without a network need none of gVisor's. */
