@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { roles } from './roles.ts';
-import { decisionFault, decisionRules, satisfiesAsk } from './who-decides.ts';
+import { decisionFault, decisionRules, messageRestartsBudget, satisfiesAsk } from './who-decides.ts';
 import type { Decider, SessionDecision } from './who-decides.ts';
 
 const decisions = Object.keys(decisionRules) as SessionDecision[];
@@ -28,4 +28,11 @@ test('whoever opened a session decides about it, and approvers do; other roles d
     for (const role of ['member', 'auditor', 'finops', 'operator'] as const)
       assert.equal(decisionFault(somebody({ roles: [role] }), decision, 'another'), 'not_theirs');
   }
+});
+
+test('only a person’s message starts the counters of a terminal anew', () => {
+  assert.equal(messageRestartsBudget('terminal', 'human'), true);
+  assert.equal(messageRestartsBudget('terminal', 'automation'), false);
+  for (const surface of ['ide', 'api', 'trigger'] as const)
+    assert.equal(messageRestartsBudget(surface, 'human'), false);
 });

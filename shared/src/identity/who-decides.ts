@@ -1,3 +1,5 @@
+import type { Surface } from '../protocol/session-order.ts';
+import { surfaceRules } from '../session/surface.ts';
 import type { Role } from './roles.ts';
 
 /** Who wants to decide: a person at an interactive login is `human`; tokens and MCP callers are `automation`. */
@@ -54,4 +56,13 @@ export function satisfiesAsk(approval: {
   readonly decided_by: 'human' | 'automation' | null;
 }): boolean {
   return approval.state === 'approved' && approval.decided_by === 'human';
+}
+
+/**
+ * Whether a message starts the session's counters anew. Anybody who may speak to a session may send one; fresh counters
+ * are another decision, and automation that speaks to a session of the terminal must not run on without a bound.
+ */
+export function messageRestartsBudget(surface: Surface, kind: Decider['kind']): boolean {
+  if (decisionRules.fresh_budget.inPerson && kind !== 'human') return false;
+  return surfaceRules[surface].messageRestartsBudget;
 }

@@ -1,9 +1,10 @@
 import { judgeCommand } from './command/judge-command.ts';
 import type { Piece } from './command/judgement.ts';
 import { flaggedPattern } from './flagged-path.ts';
+import { requiredPeople } from './four-eyes.ts';
 import { toolVerdict } from './policy.ts';
 import type { Policy } from './policy.ts';
-import { mostRestrictive, verdictOfCommand } from './verdict.ts';
+import { mostRestrictive, stricter, verdictOfCommand } from './verdict.ts';
 import type { CommandVerdict, Verdict } from './verdict.ts';
 
 /** A tool call whose arguments have passed the strict parse of the tool's schema. */
@@ -28,7 +29,7 @@ export interface Evaluation {
 export function evaluateToolCall(policy: Policy, call: ProposedCall): Evaluation {
   try {
     const base = toolVerdict(policy, call.tool);
-    const second = judgeArguments(policy, call);
+    const second = hardenForPeople(policy, call, judgeArguments(policy, call));
     return {
       ...second,
       verdict: mostRestrictive([base, second.verdict]),
@@ -54,12 +55,30 @@ function judgeArguments(policy: Policy, call: ProposedCall): Evaluation {
 
 function judgeRun(policy: Policy, command: unknown): Evaluation {
   if (typeof command !== 'string') throw new TypeError('the argument command is not a text');
-  const judgement = judgeCommand(command, { free: policy.freeCommands, approval: policy.approvalCommands });
+  const judgement = judgeCommand(command, {
+    free: policy.freeCommands,
+    approval: policy.approvalCommands,
+    flagged: policy.flaggedPaths,
+  });
   return {
     verdict: verdictOfCommand[judgement.verdict],
     commandVerdict: judgement.verdict,
     reasons: reasonsOf(judgement.pieces),
     pieces: judgement.pieces,
+  };
+}
+
+/** What several people have to approve cannot run unasked, whatever else makes it free. */
+function hardenForPeople(policy: Policy, call: ProposedCall, judged: Evaluation): Evaluation {
+  const people = requiredPeople(policy, call);
+  if (people < 2) return judged;
+  return {
+    ...judged,
+    verdict: mostRestrictive([judged.verdict, 'allowedWithPermission']),
+    ...(judged.commandVerdict === undefined
+      ? {}
+      : { commandVerdict: stricter(judged.commandVerdict, 'ask') }),
+    reasons: [...judged.reasons, `${people} people have to approve this`],
   };
 }
 

@@ -1,4 +1,4 @@
-import { minimatch } from 'minimatch';
+import { Minimatch } from 'minimatch';
 
 /**
  * The first pattern that covers the path, or undefined. The path is read as a working copy's: `.` and `..` are
@@ -6,13 +6,25 @@ import { minimatch } from 'minimatch';
  */
 export function flaggedPattern(patterns: readonly string[], path: string): string | undefined {
   const names = resolve(path);
-  const absolute = path.startsWith('/');
-  const candidates = absolute ? names.map((_, index) => names.slice(index).join('/')) : [names.join('/')];
-  return patterns.find((pattern) =>
-    candidates.some((candidate) =>
-      minimatch(candidate, pattern, { dot: true, nocase: true, nocomment: true, nonegate: true }),
-    ),
-  );
+  const whole = [names.join('/')];
+  const inEach = path.startsWith('/') ? names.map((_, index) => names.slice(index).join('/')) : whole;
+  return matchersOf(patterns).find((matcher) => {
+    // such a pattern looks into every folder itself
+    const candidates = matcher.pattern.startsWith('**/') ? whole : inEach;
+    return candidates.some((candidate) => matcher.match(candidate));
+  })?.pattern;
+}
+
+const known = new WeakMap<readonly string[], readonly Minimatch[]>();
+
+/** Patterns are read once for each list: a command's judgement compares many paths with it. */
+function matchersOf(patterns: readonly string[]): readonly Minimatch[] {
+  const found = known.get(patterns);
+  if (found !== undefined) return found;
+  const options = { dot: true, nocase: true, nocomment: true, nonegate: true };
+  const made = patterns.map((pattern) => new Minimatch(pattern, options));
+  known.set(patterns, made);
+  return made;
 }
 
 function resolve(path: string): string[] {

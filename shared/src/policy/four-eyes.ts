@@ -1,5 +1,4 @@
-import { approvalReason } from './command/judge-call.ts';
-import { judgeCommand } from './command/judge-command.ts';
+import { mayDoGuarded } from './command/judge-command.ts';
 import type { ProposedCall } from './evaluate.ts';
 import { flaggedPattern } from './flagged-path.ts';
 import type { FourEyesRule } from './policy-parts.ts';
@@ -21,17 +20,13 @@ export function requiredReviewers(policy: Policy, paths: readonly string[]): num
     .reduce((people, rule) => Math.max(people, rule.people), 1);
 }
 
+/** Fits what may be meant too: a call that cannot be told apart takes the greater number of people. */
 function fits(rule: FourEyesRule, { tool, arguments: args }: ProposedCall): boolean {
   const { command, path } = args;
   if (rule.tools.includes(tool)) return true;
-  if (typeof command === 'string' && rule.commands.length > 0) return runs(command, rule.commands);
+  if (typeof command === 'string' && rule.commands.length + rule.paths.length > 0)
+    return mayDoGuarded(command, { approval: rule.commands, flagged: rule.paths });
   // Only what writes: reading a file changes nothing that two people would have to answer for.
   const writes = tool === 'write_file' || tool === 'edit_file';
   return writes && typeof path === 'string' && flaggedPattern(rule.paths, path) !== undefined;
-}
-
-/** Whether any piece of the command, looked at through its wrappers, begins with one of the prefixes. */
-function runs(command: string, prefixes: readonly string[]): boolean {
-  const { pieces } = judgeCommand(command, { free: [], approval: prefixes });
-  return pieces.some(({ reason }) => reason === approvalReason);
 }

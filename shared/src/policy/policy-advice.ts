@@ -16,11 +16,28 @@ export function policyAdvice(policy: Policy): string[] {
   const both = policy.freeCommands.filter((prefix) => policy.approvalCommands.includes(prefix));
   if (both.length > 0)
     advice.push(`these commands are free and need approval, so they ask: ${both.join(', ')}.`);
+  const shared = policy.freeCommands.filter((free) => isForSeveral(policy, free));
+  if (shared.length > 0)
+    advice.push(
+      `these free commands are, or cover, what several people have to approve, so those ask: ${shared.join(', ')}.`,
+    );
   if (policy.flaggedPaths.length === 0)
     advice.push(
       'flaggedPaths is empty: no file is under dedicated control, not even CI configuration and hooks.',
     );
   return advice;
+}
+
+/** Whether one is the beginning of the other, word by word. */
+function isForSeveral(policy: Policy, free: string): boolean {
+  const words = free.trim().split(/\s+/);
+  return (policy.fourEyes ?? [])
+    .flatMap(({ commands }) => commands)
+    .some((command) => {
+      const wanted = command.trim().split(/\s+/);
+      const common = Math.min(words.length, wanted.length);
+      return words.slice(0, common).every((word, index) => word === wanted[index]);
+    });
 }
 
 const runsAnything = /^(ba|z|da|k)?sh$|^(python|node|perl|ruby|php|deno|bun)\d*$|^(env|xargs|find|npx|make)$/;

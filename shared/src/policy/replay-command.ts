@@ -24,6 +24,7 @@ export function replayCommand(
   const judged = judgeCommand(command, {
     free: free ?? policy?.freeCommands ?? [],
     approval: policy?.approvalCommands ?? [],
+    flagged: policy?.flaggedPaths ?? [],
   });
   const value = policy?.tools['run_command'];
   const least = value === undefined ? 'allow' : leastVerdicts[value];

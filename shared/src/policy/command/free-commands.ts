@@ -7,12 +7,14 @@ import { wordFields } from './syntax/word-values.ts';
 import type { CommandRules } from './judgement.ts';
 
 /** The first words of commands, by their first word. */
-type Prefixes = ReadonlyMap<string, readonly (readonly string[])[]>;
+export type Prefixes = ReadonlyMap<string, readonly (readonly string[])[]>;
 
 /** An administrator's rules, ready to be compared. */
 export interface FreeCommands {
   readonly free: Prefixes;
   readonly approval: Prefixes;
+  /** Patterns of paths to which a write needs an approval. */
+  readonly flagged: readonly string[];
 }
 
 const known = new WeakMap<CommandRules, FreeCommands>();
@@ -21,7 +23,11 @@ const known = new WeakMap<CommandRules, FreeCommands>();
 export function readRules(rules: CommandRules): FreeCommands {
   const found = known.get(rules);
   if (found !== undefined) return found;
-  const made = { free: prefixesOf(rules.free), approval: prefixesOf(rules.approval) };
+  const made = {
+    free: prefixesOf(rules.free),
+    approval: prefixesOf(rules.approval),
+    flagged: rules.flagged ?? [],
+  };
   known.set(rules, made);
   return made;
 }
@@ -52,7 +58,7 @@ function prefixWords(text: string): string[] {
     const command = statement.length === 1 ? statement[0]?.command : undefined;
     if (command?.type !== 'Command' || command.name === undefined || command.prefix.length > 0) return plain;
     if (command.redirects.length > 0) return plain;
-    const scope = createScope(text, { free: new Map(), approval: new Map() });
+    const scope = createScope(text, { free: new Map(), approval: new Map(), flagged: [] });
     return [command.name, ...command.args].flatMap((word) =>
       word.type === 'Word' ? (wordFields(word, scope)[0] ?? []) : [word.text],
     );

@@ -8,7 +8,10 @@ import type { Doubt } from './hardening/programs.ts';
 import { variableDoubt } from './hardening/variables.ts';
 import { isInterpreter, readsCodeFromInput } from './interpreters.ts';
 import { windowsName } from './command-name.ts';
-import { note } from './pieces.ts';
+import { mayBeGuarded } from './guarded-calls.ts';
+import { note, noteGuarded } from './pieces.ts';
+import { noteFlagged } from './flagged-writes.ts';
+import { writtenPaths } from './hardening/written-paths.ts';
 import type { Call } from './refused/call.ts';
 import { hasOption } from './refused/call.ts';
 import { refusalOf } from './refused/families.ts';
@@ -63,9 +66,11 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
   if (facts.text !== undefined && readsShellCode(call))
     refusalsOnly(scope, () => judgeCode(facts.text ?? '', deeper(scope, {})));
   const doubt = firstDoubt(plain, covered) ?? inputDoubt(call, scope, facts);
+  const flagged = noteFlagged(scope, text, writtenPaths(call));
+  const guarded = mayBeGuarded(rules.approval, plain, scope.shared);
+  if (guarded) noteGuarded(scope, text, approvalReason);
   if (doubt !== undefined) return note(scope, text, 'ask', doubt);
-  if (coveredWords(rules.approval, plain.words, scope.shared) > 0)
-    return note(scope, text, 'ask', approvalReason);
+  if (guarded || flagged) return undefined;
   if (covered > 0)
     return note(scope, text, 'allow', `free command: ${plain.words.slice(0, covered).join(' ')}`);
   if (scope.functions.has(call.words[0] ?? ''))
@@ -93,6 +98,7 @@ function judgeUnknown(call: Call, scope: Scope, text: string): void {
   const forces = hasOption(call.words, 'r', '--recursive') && hasOption(call.words, 'f', '--force');
   const deletes = forces ? refusalOf({ ...call, name: 'rm' }) : undefined;
   if (deletes !== undefined) return note(scope, text, 'refuse', deletes);
+  if (mayBeGuarded(scope.shared.rules.approval, call, scope.shared)) noteGuarded(scope, text, approvalReason);
   return note(scope, text, 'ask', 'its name is known only when it runs');
 }
 
@@ -176,16 +182,16 @@ function deeper(scope: Scope, changes: Partial<Scope>): Scope {
   return branchOff(scope, { depth: scope.depth + 1, ...changes });
 }
 
-/** Runs a judgement of which only refusals stay; a text that cannot be read is no refusal. */
+/** Runs a judgement of which only refusals and needed approvals stay; a text that cannot be read is neither. */
 export function refusalsOnly(scope: Scope, judge: () => void): void {
-  const { pieces } = scope.shared;
+  const { pieces, guarded } = scope.shared;
   const before = pieces.length;
   try {
     judge();
   } catch (error) {
     if (!(error instanceof UnreadableScript)) throw error;
   } finally {
-    const kept = pieces.splice(before).filter((piece) => piece.verdict === 'refuse');
+    const kept = pieces.splice(before).filter((piece) => piece.verdict === 'refuse' || guarded.has(piece));
     pieces.push(...kept);
   }
 }

@@ -19,21 +19,44 @@ export const maxCommandLength = 100 * 1024;
  * Nothing is thrown. Time is bounded by the length and by a budget of steps.
  */
 export function judgeCommand(command: string, rules: CommandRules): CommandJudgement {
-  if (command.includes('\0')) return unread(command, 'it holds a NUL character');
+  return judge(command, rules).judgement;
+}
+
+/**
+ * Whether the command may do what these rules guard: run one of the approval commands, or write to a flagged path.
+ * A command that cannot be judged may do anything.
+ */
+export function mayDoGuarded(command: string, rules: Omit<CommandRules, 'free'>): boolean {
+  const { judgement, guarded } = judge(command, { free: [], ...rules });
+  return guarded || judgement.verdict === 'disabled';
+}
+
+interface Judged {
+  readonly judgement: CommandJudgement;
+  readonly guarded: boolean;
+}
+
+function judge(command: string, rules: CommandRules): Judged {
+  if (command.includes('\0')) return unreadable(command, 'it holds a NUL character');
   if (command.length > maxCommandLength)
-    return unread(command, `it is longer than ${maxCommandLength} characters`);
+    return unreadable(command, `it is longer than ${maxCommandLength} characters`);
   try {
     const scope = createScope(command, readRules(rules));
     const script = readScript(command);
     collectVariables(script, scope);
     walkScript(script, scope);
     judgeLatentCode(scope);
-    return { verdict: verdictOf(scope.shared.pieces), pieces: scope.shared.pieces };
+    const { pieces, guarded } = scope.shared;
+    return { judgement: { verdict: verdictOf(pieces), pieces }, guarded: guarded.size > 0 };
   } catch (error) {
-    if (error instanceof UnreadableScript) return unreadLine(command, error.message);
-    return unread(command, error instanceof Error ? error.message : 'the judgement failed');
+    if (error instanceof UnreadableScript) return unguarded(unreadLine(command, error.message));
+    return unreadable(command, error instanceof Error ? error.message : 'the judgement failed');
   }
 }
+
+const unguarded = (judgement: CommandJudgement): Judged => ({ judgement, guarded: false });
+
+const unreadable = (command: string, reason: string): Judged => unguarded(unread(command, reason));
 
 /** What bash cannot parse may be a line of Windows; of that only the refusals are told apart. */
 function unreadLine(command: string, reason: string): CommandJudgement {

@@ -17,4 +17,6 @@ export interface CommandJudgement {
 export interface CommandRules {
   readonly free: readonly string[];
   readonly approval: readonly string[];
+  /** Patterns of paths to which a write asks although the command is free; absent: none. */
+  readonly flagged?: readonly string[];
 }

@@ -1,4 +1,5 @@
 import { pathKind } from './paths/path-kind.ts';
+import { noteFlagged } from './flagged-writes.ts';
 import { note } from './pieces.ts';
 import type { Scope } from './scope.ts';
 import type { Redirection } from './syntax/bash-syntax.ts';
@@ -31,6 +32,7 @@ function judgeWrite(scope: Scope, text: string, target: string): void {
   if (kind === 'device' || (kind === 'sink' && !isKnown(target)))
     return note(scope, text, 'refuse', 'writes directly under /dev/');
   if (kind === 'sink') return undefined;
+  noteFlagged(scope, text, [target]);
   if (hasUnknown(target)) return note(scope, text, 'ask', 'writes a file that is known only when it runs');
   return note(scope, text, 'ask', 'writes a file');
 }

@@ -13,6 +13,8 @@ export type StandardInput =
 export interface Shared {
   readonly rules: FreeCommands;
   readonly pieces: Piece[];
+  /** Those of the pieces that ask because of a rule that no free command lifts. */
+  readonly guarded: Set<Piece>;
   /** What each variable may hold, from every assignment of the script, wherever it stands. */
   readonly variables: Map<string, readonly string[]>;
   /** Work done so far; bounded so that a hostile script ends in time. */
@@ -48,7 +50,15 @@ export interface Scope {
 /** The scope in which the reading of a whole text begins. */
 export function createScope(source: string, rules: FreeCommands): Scope {
   return {
-    shared: { rules, pieces: [], variables: new Map(), steps: 0, latent: [], arithmetic: false },
+    shared: {
+      rules,
+      pieces: [],
+      guarded: new Set(),
+      variables: new Map(),
+      steps: 0,
+      latent: [],
+      arithmetic: false,
+    },
     source,
     depth: 0,
     cwd: '',

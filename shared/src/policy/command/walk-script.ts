@@ -1,12 +1,12 @@
 import { callOf, waysOf } from './calls.ts';
 import type { Words } from './calls.ts';
 import type { Circumstances } from './judge-call.ts';
-import { judgeCall, refusalsOnly } from './judge-call.ts';
+import { approvalReason, judgeCall, refusalsOnly } from './judge-call.ts';
 import { collectVariables } from './collect-variables.ts';
 import { variableDoubt } from './hardening/variables.ts';
 import { joinPath } from './paths/path-kind.ts';
 import { drivePath } from './paths/windows-path.ts';
-import { note } from './pieces.ts';
+import { note, noteGuarded } from './pieces.ts';
 import { inputOf, judgeRedirection } from './redirections.ts';
 import { branchOff, spend } from './scope.ts';
 import type { Scope, StandardInput } from './scope.ts';
@@ -21,7 +21,7 @@ import type {
   SyntaxNode,
   Word,
 } from './syntax/bash-syntax.ts';
-import { isKnown, mark } from './syntax/marks.ts';
+import { hasUnknown, isKnown, mark } from './syntax/marks.ts';
 import { isDynamic, wordTexts } from './syntax/word-values.ts';
 import { foundPaths } from './wrappers/find.ts';
 import { walkWord } from './walk-words.ts';
@@ -36,6 +36,8 @@ export function walkScript(script: ParsedScript, scope: Scope): void {
 /** Judges a text that a shell is given; unknown parts of it make it ask, and the rest is read all the same. */
 export function judgeCode(code: string, scope: Scope, positional?: readonly string[]): void {
   if (!isKnown(code)) note(scope, code, 'ask', 'shell code that is known only when it runs');
+  if (hasUnknown(code) && !scope.covered && scope.shared.rules.approval.size > 0)
+    noteGuarded(scope, code, approvalReason);
   const source = unmark(code);
   const script = readScript(source);
   const inside = branchOff(scope, { source, depth: scope.depth + 1, positional, certain: new Set() });

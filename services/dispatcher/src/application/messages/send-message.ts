@@ -1,5 +1,6 @@
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { messageRestartsBudget } from '@lemniscate/shared/identity/who-decides.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
 import { settleExtension } from '../budgets/decide-extension.ts';
@@ -29,7 +30,7 @@ const maxAhead = 20;
 
 /**
  * Says something to a session: the message that it waits for, or the next one that it will find when it has answered.
- * On the terminal each message restarts the budget; in an IDE it grants the extension that is asked for.
+ * On the terminal each message of a person restarts the budget; in an IDE it grants the extension that is asked for.
  * @throws CodedError `forbidden`, `session_unknown`, `session_ended`, `conflict` for a session that takes none
  */
 export async function sendMessage(
@@ -58,7 +59,7 @@ export async function sendMessage(
       });
     }
     const row = await writeMessage(tx, session, person, harmlessText(text));
-    if (rules.messageRestartsBudget) await restartBudget(tx, sessionId);
+    if (messageRestartsBudget(session.surface, person.kind)) await restartBudget(tx, sessionId);
     await recordMessage(deps, tx, session, person, row);
     return row;
   });
@@ -204,7 +205,7 @@ async function recordMessage(
           number: row.number,
           kind: person.kind,
           instructionCommitment: deps.audit.commit('instruction', row.text ?? ''),
-          budgetRestarted: surfaceRules[session.surface].messageRestartsBudget,
+          budgetRestarted: messageRestartsBudget(session.surface, person.kind),
         },
       },
     ]),

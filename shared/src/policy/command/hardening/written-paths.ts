@@ -1,0 +1,101 @@
+import type { Call } from '../refused/call.ts';
+import { operandsOf } from '../refused/call.ts';
+import { gitCommandAt } from '../wrappers/git.ts';
+import { riskyOptions } from './options.ts';
+
+type Writes = (call: Call) => readonly string[];
+
+const each: Writes = operandsOf;
+
+const base = (path: string): string =>
+  path
+    .replace(/\/+$/, '')
+    .replace(/[?#].*$/s, '')
+    .split('/')
+    .at(-1) ?? '';
+
+/** The last operand or the value of `-t`, as the file itself and as the folder into which the others go. */
+const target: Writes = (call) => {
+  const option = call.words.flatMap((word, index) => {
+    const attached = /^(?:--target-directory=|-t)(.+)$/s.exec(word)?.[1];
+    if (attached !== undefined) return [attached];
+    return /^(-t|--target-directory)$/.test(call.words[index - 1] ?? '') ? [word] : [];
+  });
+  const operands = operandsOf(call);
+  const last = operands.at(-1);
+  const targets = last === undefined ? option : [...option, last];
+  const sources = operands.length > 1 || option.length > 0 ? operands : [];
+  return targets.flatMap((path) => [path, ...sources.map((source) => `${path}/${base(source)}`)]);
+};
+
+/** What is moved away is gone from where it was. */
+const moves: Writes = (call) => [...target(call), ...operandsOf(call)];
+
+/** A link without a second operand is made here. */
+const links: Writes = (call) => {
+  const operands = operandsOf(call);
+  return operands.length === 1 ? [base(operands[0] ?? '')] : target(call);
+};
+
+const dd: Writes = (call) => call.words.flatMap((word) => /^ofs?=(.+)$/s.exec(word)?.[1] ?? []);
+
+const awk: Writes = (call) =>
+  call.words.flatMap((word) => Array.from(word.matchAll(/>>?\s*"([^"]+)"/g), (found) => found[1] ?? ''));
+
+const sed: Writes = (call) =>
+  call.words
+    .slice(1)
+    .flatMap((word) => Array.from(word.matchAll(/w\s+([^\s;}]+)/g), (found) => found[1] ?? ''));
+
+/** Without a name for it, a download is called what its address ends with. */
+const downloads: Writes = (call) => operandsOf(call).map(base);
+
+const curl: Writes = (call) =>
+  call.words.some((word) => /^-[a-zA-Z]*[OJ]|^--remote-name/.test(word)) ? downloads(call) : [];
+
+const gitWrites: Readonly<Record<string, Writes>> = {
+  mv: moves,
+  checkout: each,
+  restore: each,
+};
+
+const git: Writes = (call) => {
+  const at = gitCommandAt(call.words);
+  const command = call.words[at] ?? '';
+  const writes = Object.hasOwn(gitWrites, command) ? gitWrites[command] : undefined;
+  return writes?.({ ...call, words: call.words.slice(at), raws: call.raws.slice(at) }) ?? [];
+};
+
+const named = (names: string, writes: Writes): Readonly<Record<string, Writes>> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, writes]));
+
+/**
+ * Which words of a program name files that it writes or moves. A deletion puts nothing in a file's place: throwing away
+ * a lock file or a build is everyday work, and the review of the diff marks what is missing.
+ */
+const table: Readonly<Record<string, Writes>> = {
+  ...named('tee gtee touch truncate sponge patch ed ex', each),
+  ...named('set-content add-content out-file new-item clear-content', each),
+  ...named('cp gcp install ginstall rsync scp copy copy-item xcopy link', target),
+  ...named('mv gmv move move-item ren rename rename-item', moves),
+  ...named('ln gln', links),
+  ...named('awk gawk mawk nawk', awk),
+  ...named('sed gsed', sed),
+  dd,
+  curl,
+  wget: downloads,
+  git,
+};
+
+/** The files that a call writes by what its words say; a folder stands for what is put into it. */
+export function writtenPaths(call: Call): string[] {
+  const writes = Object.hasOwn(table, call.name) ? table[call.name] : undefined;
+  const options = riskyOptions(call).filter(({ effect }) => effect === 'writes a file');
+  // `-i` names no file: the operands are changed in their places
+  const inPlace = options.some(({ option }) => /^(-i|--in-?place)$/.test(option));
+  const outputs = options.flatMap(({ option, path }) =>
+    path === undefined || /^(-i|--in-?place)$/.test(option) ? [] : [path],
+  );
+  const paths = [...(writes?.(call) ?? []), ...outputs, ...(inPlace ? operandsOf(call) : [])];
+  return paths.filter((path) => path !== '' && !/^(-|\/dev\/(null|stdout|stderr|tty))$/.test(path));
+}
