@@ -1,3 +1,4 @@
+import { plainGitWords } from './hardening/git-words.ts';
 import { spend } from './scope.ts';
 import { createScope } from './scope.ts';
 import type { Shared } from './scope.ts';
@@ -33,9 +34,9 @@ export function readRules(rules: CommandRules): FreeCommands {
 }
 
 function prefixesOf(texts: readonly string[]): Prefixes {
-  const prefixes = new Map<string, string[][]>();
+  const prefixes = new Map<string, (readonly string[])[]>();
   for (const text of texts) {
-    const words = prefixWords(text);
+    const words = withoutLooks(prefixWords(text));
     const first = words[0];
     // a prefix of no words would cover everything; one with an expansion covers what nobody knows
     if (first === undefined || words.some(hasUnknown)) continue;
@@ -44,6 +45,13 @@ function prefixesOf(texts: readonly string[]): Prefixes {
     else same.push(words);
   }
   return prefixes;
+}
+
+/** Without git's harmless options, as commands are compared; nothing but options stays as it is. */
+function withoutLooks(words: readonly string[]): readonly string[] {
+  if (words[0] !== 'git') return words;
+  const plain = plainGitWords(words);
+  return plain.length > 1 ? plain : words;
 }
 
 /** A prefix is read as the shell reads a command, so that its quotes mean the same; else it is split at blanks. */

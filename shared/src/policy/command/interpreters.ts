@@ -10,6 +10,19 @@ export function isInterpreter(name: string): boolean {
   return shells.includes(name) || others.test(name);
 }
 
+/** Programs whose own language reaches a shell, and that read it from their standard input. */
+const clients =
+  /^(psql|sqlite3?|litecli|mysql|mariadb|mycli|pgcli|gdb|lldb|ed|red|ex|ftp|sftp|lftp|telnet|debugfs)$/;
+
+/** Whether commands of the program's own language come from the standard input. */
+export function readsOwnCommands(call: Call): boolean {
+  if (clients.test(call.name)) return true;
+  return (
+    /^(n?vim?|vimdiff|view)$/.test(call.name) &&
+    call.words.slice(1).some((word) => word === '-' || /^-[a-zA-Z]*[es]/.test(word))
+  );
+}
+
 /** Whether an interpreter takes its code from the standard input: no script, no code among its arguments. */
 export function readsCodeFromInput(call: Call): boolean {
   if (shells.includes(call.name)) return readShell(call).readsInput;

@@ -2,11 +2,12 @@ import { joinPath } from './paths/path-kind.ts';
 import { callOf } from './calls.ts';
 import type { Words } from './calls.ts';
 import { coveredWords } from './free-commands.ts';
+import { plainGitWords } from './hardening/git-words.ts';
 import { optionWritesDevice, riskyOptions } from './hardening/options.ts';
-import { isHarmlessSetting, programDoubts } from './hardening/programs.ts';
+import { programDoubts } from './hardening/programs.ts';
 import type { Doubt } from './hardening/programs.ts';
 import { variableDoubt } from './hardening/variables.ts';
-import { isInterpreter, readsCodeFromInput } from './interpreters.ts';
+import { isInterpreter, readsCodeFromInput, readsOwnCommands } from './interpreters.ts';
 import { windowsName } from './command-name.ts';
 import { mayBeGuarded } from './guarded-calls.ts';
 import { note, noteGuarded } from './pieces.ts';
@@ -20,7 +21,6 @@ import type { Scope, StandardInput } from './scope.ts';
 import { UnreadableScript } from './syntax/bash-syntax.ts';
 import { isKnown, mark } from './syntax/marks.ts';
 import type { Inner } from './wrappers/inner.ts';
-import { gitCommandAt, settingOf } from './wrappers/git.ts';
 import { shells } from './wrappers/shells.ts';
 import { unwrap } from './wrappers/unwrap.ts';
 import { windowsRefusalsIn } from './windows/judge-windows-line.ts';
@@ -36,6 +36,10 @@ export interface Circumstances {
   readonly fed: boolean;
   /** What it reads from its standard input, where that is known. */
   readonly text: string | undefined;
+  /** What stands in front of the command's words: `time`, `NAME=value`. A free command may begin with it. */
+  readonly lead?: readonly string[];
+  /** The texts of its process substitutions, where those are known. */
+  readonly files?: readonly string[];
 }
 
 /** Judges a text as a script of its own. */
@@ -53,6 +57,7 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
   if (scope.depth > maxDepth) throw new TooMuchWork('commands are nested too deeply to be judged');
   const call = callOf(given, scope.cwd);
   const text = call.words.join(' ');
+  if (evaluatesNames(call)) scope.shared.arithmetic = true;
   if (facts.dynamic || !isKnownName(call.words[0] ?? '')) return judgeUnknown(call, scope, text);
   const refused = refusalOf(call) ?? optionWritesDevice(call);
   if (refused !== undefined) return note(scope, text, 'refuse', refused);
@@ -61,10 +66,12 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
     refusalsOnly(scope, () => judgeCall(renamed(call, other), deeper(scope, {}), facts, judgeCode));
   const plain = withoutHarmlessOptions(call);
   const { rules } = scope.shared;
-  const covered = coveredWords(rules.free, plain.words, scope.shared);
+  const covered = coveredBehind(facts.lead ?? [], plain.words, scope);
   judgeInners(call, scope, facts, covered, judgeCode);
   if (facts.text !== undefined && readsShellCode(call))
     refusalsOnly(scope, () => judgeCode(facts.text ?? '', deeper(scope, {})));
+  if (runsFiles(call))
+    for (const file of facts.files ?? []) refusalsOnly(scope, () => judgeCode(file, deeper(scope, {})));
   const doubt = firstDoubt(plain, covered) ?? inputDoubt(call, scope, facts);
   const flagged = noteFlagged(scope, text, writtenPaths(call));
   const guarded = mayBeGuarded(rules.approval, plain, scope.shared);
@@ -76,6 +83,28 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
   if (scope.functions.has(call.words[0] ?? ''))
     return note(scope, text, 'allow', 'a function that was judged');
   return note(scope, text, 'ask', 'no free command covers it');
+}
+
+/** Builtins that take words for names of variables: bash evaluates the subscripts of those as arithmetic. */
+const namesEvaluated: readonly string[] = [
+  'let',
+  'read',
+  'unset',
+  'declare',
+  'typeset',
+  'local',
+  'export',
+  'readonly',
+  'mapfile',
+  'readarray',
+  'getopts',
+];
+
+function evaluatesNames({ name, words }: Call): boolean {
+  if (namesEvaluated.includes(name)) return true;
+  if (name === 'printf' || name === 'test' || name === '[')
+    return words.some((word) => word.startsWith('-v'));
+  return name === 'wait' && words.some((word) => /^-[a-z]*p/.test(word));
 }
 
 function renamed(call: Call, name: string): Words {
@@ -126,7 +155,12 @@ function judgeInners(
       cwd: inner.cwd === undefined ? scope.cwd : joinPath(inner.cwd, scope.cwd),
     });
     const judge = () =>
-      judgeInner(inner, inside, kept ? facts : { ...facts, fed: false, text: undefined }, judgeCode);
+      judgeInner(
+        inner,
+        inside,
+        { ...facts, lead: [], ...(kept ? {} : { fed: false, text: undefined }) },
+        judgeCode,
+      );
     if (readsScriptNames(call, inner))
       note(scope, call.words.join(' '), 'ask', 'an interpreter runs what xargs reads');
     if (inner.refusalsOnly !== true) {
@@ -196,19 +230,10 @@ export function refusalsOnly(scope: Scope, judge: () => void): void {
   }
 }
 
-/** Git's options that only change how things look stand before the subcommand that a free command names. */
 function withoutHarmlessOptions(call: Call): Call {
-  if (call.name !== 'git' || !(call.words[1] ?? '').startsWith('-')) return call;
-  const end = gitCommandAt(call.words);
-  const kept = call.words.filter((word, index) => {
-    if (index === 0 || index >= end) return true;
-    if (/^(--no-pager|-P|--no-optional-locks|--literal-pathspecs|--no-replace-objects)$/.test(word))
-      return false;
-    const setting = settingOf(call.words[index - 1] ?? '', word);
-    if (setting !== undefined) return !isHarmlessSetting(setting);
-    return !(word === '-c' && isHarmlessSetting(call.words[index + 1] ?? ''));
-  });
-  return kept.length === call.words.length ? call : { ...call, words: kept, raws: kept };
+  if (call.name !== 'git') return call;
+  const kept = plainGitWords(call.words);
+  return kept === call.words ? call : { ...call, words: kept, raws: kept };
 }
 
 /** Builtins and wrappers whose words set variables. */
@@ -261,8 +286,26 @@ function variableDoubts(call: Call): Doubt[] {
   return doubts;
 }
 
+/** How many of the words a free command covers, whether or not it names what stands in front of them. */
+function coveredBehind(lead: readonly string[], words: readonly string[], scope: Scope): number {
+  const { free } = scope.shared.rules;
+  let longest = coveredWords(free, words, scope.shared);
+  for (let from = 0; from < lead.length; from += 1) {
+    const before = lead.slice(from);
+    longest = Math.max(longest, coveredWords(free, [...before, ...words], scope.shared) - before.length);
+  }
+  return longest;
+}
+
+/** Whether it runs the file that `<(…)` stands for. */
+function runsFiles(call: Call): boolean {
+  const runs = shells.includes(call.name) || call.name === 'source' || call.name === '.';
+  return runs && call.raws.some((raw) => raw.startsWith('<('));
+}
+
 /** Whether what stands on its standard input is run as shell code. */
 function readsShellCode(call: Call): boolean {
+  if (call.name === 'source' || call.name === '.') return readsCodeFromInput(call);
   if (shells.includes(call.name)) return readsCodeFromInput(call);
   return call.name === 'at' || call.name === 'batch' || isRemoteShell(call);
 }
@@ -279,6 +322,8 @@ function isRemoteShell(call: Call): boolean {
 function inputDoubt(call: Call, scope: Scope, facts: Circumstances): string | undefined {
   if (isRemoteShell(call) && (facts.fed || scope.input.from !== 'nothing'))
     return 'a shell at the other end reads its code from the standard input';
+  if (scope.input.from === 'pipe' && readsOwnCommands(call))
+    return 'a pipe into a program whose own commands can run others';
   if (!isInterpreter(call.name)) return undefined;
   if (scope.input.from === 'pipe') return 'a pipe into an interpreter';
   if (call.raws.some((raw) => raw.startsWith('<('))) return 'an interpreter runs what another command prints';

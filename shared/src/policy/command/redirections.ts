@@ -1,5 +1,6 @@
 import { pathKind } from './paths/path-kind.ts';
 import { noteFlagged } from './flagged-writes.ts';
+import { isWindowsDevice } from './paths/windows-path.ts';
 import { note } from './pieces.ts';
 import type { Scope } from './scope.ts';
 import type { Redirection } from './syntax/bash-syntax.ts';
@@ -18,7 +19,8 @@ export function judgeRedirection(redirection: Redirection, scope: Scope): void {
       continue;
     }
     if (redirection.operator.endsWith('&') && duplicates(redirection.operator, target)) continue;
-    judgeWrite(scope, text, target);
+    if (isWindowsDevice(redirection.target.text)) note(scope, text, 'refuse', 'writes directly to a disk');
+    else judgeWrite(scope, text, target);
   }
 }
 

@@ -1,4 +1,4 @@
-import { callOf, waysOf } from './calls.ts';
+import { waysOf } from './calls.ts';
 import type { Words } from './calls.ts';
 import type { Circumstances } from './judge-call.ts';
 import { approvalReason, judgeCall, refusalsOnly } from './judge-call.ts';
@@ -7,6 +7,7 @@ import { variableDoubt } from './hardening/variables.ts';
 import { joinPath } from './paths/path-kind.ts';
 import { drivePath } from './paths/windows-path.ts';
 import { note, noteGuarded } from './pieces.ts';
+import { printedFiles, printedText } from './printed-text.ts';
 import { inputOf, judgeRedirection } from './redirections.ts';
 import { branchOff, spend } from './scope.ts';
 import type { Scope, StandardInput } from './scope.ts';
@@ -23,7 +24,6 @@ import type {
 } from './syntax/bash-syntax.ts';
 import { hasUnknown, isKnown, mark } from './syntax/marks.ts';
 import { isDynamic, wordTexts } from './syntax/word-values.ts';
-import { foundPaths } from './wrappers/find.ts';
 import { walkWord } from './walk-words.ts';
 
 type Node = Statement['command'] | SyntaxNode;
@@ -149,7 +149,10 @@ function inherited(input: StandardInput): StandardInput {
 
 function walkPipeline(node: Pipeline, scope: Scope): void {
   const only = node.commands.length === 1 ? node.commands[0] : undefined;
-  if (only !== undefined) return walk(only, scope);
+  if (only !== undefined) {
+    const timed = only.type === 'Command' && node.prefixes.some(({ type }) => type === 'Time');
+    return timed ? walkCommand(only, scope, ['time']) : walk(only, scope);
+  }
   let input = scope.input;
   for (const command of node.commands) {
     const inside = branchOff(scope, { input });
@@ -157,27 +160,6 @@ function walkPipeline(node: Pipeline, scope: Scope): void {
     input = { from: 'pipe', text: printedText(command, inside) };
   }
   return undefined;
-}
-
-/** What a command prints, where its words say it: `echo`, `printf`, `cat` of a here-document. */
-function printedText(node: SyntaxNode, scope: Scope): string | undefined {
-  if (node.type !== 'Command' || node.name === undefined) return undefined;
-  const name = node.name.value;
-  if (name === 'cat' && node.args.length === 0) return inputOf(node.redirects, scope)?.text;
-  if (name === 'find') {
-    const found = waysOf(node, scope)[0];
-    return found === undefined ? undefined : foundPaths(callOf(found, scope.cwd)).join(' ');
-  }
-  if (/^(get-childitem|gci)$/i.test(name)) return node.args.map(({ text }) => text).join(' ');
-  if (name !== 'echo' && name !== 'printf') return undefined;
-  const words = node.args.map((arg) => (arg.type === 'Word' ? (wordTexts(arg, scope)[0] ?? '') : arg.text));
-  const texts = name === 'echo' ? words.filter((word) => !/^-[neE]+$/.test(word)) : printfTexts(words);
-  return texts.join(name === 'echo' ? ' ' : '\n').replaceAll('\\n', '\n');
-}
-
-function printfTexts(words: readonly string[]): readonly string[] {
-  const [format, ...values] = words;
-  return format?.includes('%') === true ? values : words;
 }
 
 function walkRedirected(command: SyntaxNode, redirects: readonly Redirection[], scope: Scope): void {
@@ -206,7 +188,7 @@ function walkFor(name: Word, list: readonly Word[] | undefined, body: SyntaxNode
   if (!known) scope.certain.delete(name.value);
 }
 
-function walkCommand(command: Command, scope: Scope): void {
+function walkCommand(command: Command, scope: Scope, before: readonly string[] = []): void {
   checkName(command, scope.source);
   for (const item of command.prefix) if (item.type === 'Assignment') judgeAssignment(item, scope);
   for (const word of command.name === undefined ? [] : [command.name, ...command.args])
@@ -214,10 +196,18 @@ function walkCommand(command: Command, scope: Scope): void {
   walkRedirections(command.redirects, scope);
   if (command.name === undefined) return settle(command, scope);
   const own = inputOf(command.redirects, scope);
+  const files = printedFiles(command, scope);
   const facts: Circumstances = {
     dynamic: isDynamic(command.name),
     fed: own !== undefined,
-    text: own === undefined ? (scope.input.from === 'pipe' ? scope.input.text : undefined) : own.text,
+    text:
+      own === undefined
+        ? scope.input.from === 'pipe'
+          ? scope.input.text
+          : undefined
+        : (own.text ?? files[0]),
+    lead: [...before, ...assigned(command, scope)],
+    files,
   };
   const inside = own === undefined ? scope : { ...scope, input: { from: 'nothing' } as const };
   const ways = waysOf(command, scope);
@@ -234,6 +224,18 @@ function walkCommand(command: Command, scope: Scope): void {
   changeDirectory(ways[0] ?? { words: [], raws: [] }, scope);
   forget(words, scope);
   return undefined;
+}
+
+/** `NAME=value` in front of a command, as far as the values are known. */
+function assigned(command: Command, scope: Scope): string[] {
+  return command.prefix.flatMap((item) =>
+    item.type === 'Assignment' &&
+    item.value.type === 'Word' &&
+    item.append !== true &&
+    item.index === undefined
+      ? [`${item.name}=${wordTexts(item.value, scope)[0] ?? ''}`]
+      : [],
+  );
 }
 
 /** The words of a command whose name is a positional parameter; `"$@"` is all of them. */

@@ -30,6 +30,8 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
     case 'SingleQuoted':
     case 'AnsiCQuoted':
       return noteLatent(node.value, undefined, scope);
+    case 'Literal':
+      return noteLatent(node.value, node.text, scope);
     case 'ArithmeticExpansion':
     case 'ArithmeticCommand':
       scope.shared.arithmetic = true;
@@ -43,7 +45,8 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
       if (node.operator === '-v') scope.shared.arithmetic = true;
       break;
     case 'ParameterExpansion':
-      if (node.index !== undefined) scope.shared.arithmetic = true;
+      // `${!x}` takes the text of x for a name, its subscript with it
+      if (node.index !== undefined || node.prefix === '!') scope.shared.arithmetic = true;
       break;
     case 'Slice':
       scope.shared.arithmetic = true;

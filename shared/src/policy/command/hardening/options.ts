@@ -117,6 +117,11 @@ const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
   hash: [evaluated('-p')],
   bind: [evaluated('-x -f')],
   shuf: [writes('-o --output', 'in')],
+  openssl: [writes('-out -keyout -CAserial -writerand')],
+  iconv: [writes('-o --output', 'ft')],
+  base64: [writes('-o --output', 'bwi')],
+  split: [evaluated('--filter')],
+  pytest: [{ ...evaluated('-p -c --config-file', 'kmnorWx'), harmless: /^no:/ }],
   date: [{ options: list('-s --set'), valued: 'dfr', effect: 'sets the clock' }],
 };
 
@@ -179,6 +184,9 @@ function matchOption(
     return { option, value: word.includes('=') ? word.slice(word.indexOf('=') + 1) : next };
   }
   if (!word.startsWith('-')) return undefined;
+  const single = /^(-\w{2,})=(.*)$/s.exec(word);
+  if (single !== null && entry.options.includes(single[1] ?? ''))
+    return { option: single[1] ?? '', value: single[2] };
   for (let at = 1; at < word.length; at += 1) {
     const letter = word[at] ?? '';
     if (entry.options.includes(`-${letter}`))

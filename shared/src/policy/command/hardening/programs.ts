@@ -1,9 +1,11 @@
 import { hasUnknown, isKnown } from '../syntax/marks.ts';
 import type { Call } from '../refused/call.ts';
-import { pathKind, plainPath } from '../paths/path-kind.ts';
+import { isTemporary, pathKind, plainPath } from '../paths/path-kind.ts';
 import { deletesUnknown } from '../refused/destruction.ts';
 import { chmodMode, modeEffect } from '../refused/permissions.ts';
 import { gitCommandAt, settingOf } from '../wrappers/git.ts';
+import { isHarmlessSetting } from './git-words.ts';
+import { readEmbedded } from '../wrappers/embedded-code.ts';
 import { sedEffects } from './sed-script.ts';
 
 /** A reason to ask although the command is free. */
@@ -72,20 +74,12 @@ const awk: Doubts = (call) => {
     if (awkRuns.test(program)) return at(index, 'the awk program runs code');
     if (awkWrites.test(statements) && !word.startsWith('-F'))
       return at(index, 'the awk program writes a file');
-    if (/^(-i|--include|-l|--load|-E|--exec)/.test(word)) return at(index, 'awk loads a file');
+    if (/^(-i|--include|-l|--load|-E|--exec|-f|--file)/.test(word)) return at(index, 'awk loads a file');
+    if (/^(-[opd]|--pretty-print|--profile|--dump-variables)/.test(word) && call.name === 'gawk')
+      return at(index, 'awk writes a file');
   }
   return undefined;
 };
-
-/** Settings of git that only change how things look or who signs. */
-const harmlessSetting =
-  /^(color|advice|column|log|status|user|author|committer|diff\.(renames|renamelimit|context|noprefix|algorithm|mnemonicprefix|wserrorhighlight)|core\.(quotepath|autocrlf|abbrev|ignorecase|longpaths|filemode|eol|safecrlf|precomposeunicode)|init\.defaultbranch|commit\.gpgsign|tag\.gpgsign|tag\.sort|branch\.sort|versionsort|pull\.(rebase|ff)|merge\.(conflictstyle|ff)|push\.default|fetch\.(prune|parallel)|rebase\.(autostash|autosquash)|gc\.auto|maintenance\.auto|pack\.threads|grep\.(linenumber|patterntype)|blame|format\.pretty|http\.(version|postbuffer|lowspeedlimit|lowspeedtime)|protocol\.version|safe\.directory|submodule\.recurse)([.=]|$)/i;
-const harmlessPager = /^(core\.pager|pager\.\w+)=(cat|)$/i;
-
-/** Whether `git -c` sets nothing that git would run. */
-export function isHarmlessSetting(setting: string): boolean {
-  return harmlessSetting.test(setting) || harmlessPager.test(setting);
-}
 
 const gitOptions: readonly {
   readonly pattern: RegExp;
@@ -98,6 +92,8 @@ const gitOptions: readonly {
     reason: 'git writes a file',
   },
   { pattern: /^-o$/, commands: /^(archive|bundle)$/, reason: 'git writes a file' },
+  { pattern: /^create$/, commands: /^bundle$/, reason: 'git writes a file' },
+  { pattern: /^(--tool(=|$)|-t)/, commands: /^mergetool$/, reason: 'git runs code' },
   {
     pattern: /^(-x|--exec|--extcmd)/,
     commands: /^(rebase|difftool|archive|ls-remote|push)$/,
@@ -146,6 +142,8 @@ const git: Doubts = (call) => {
       return at(index, 'git works in another place, whose settings it may run');
   }
   const command = call.words[place] ?? '';
+  if (command === 'format-patch' && !call.words.includes('--stdout'))
+    return at(place + 1, 'git writes files');
   for (const [index, word] of call.words.entries()) {
     if (index <= place) continue;
     const option = gitOptions.find(
@@ -194,6 +192,11 @@ const npmSettings: Doubts = (call) => {
   );
 };
 
+/** A place for everybody's files is no place of the system's, although it belongs to it. */
+function isInSystem(path: string, cwd: string): boolean {
+  return !isTemporary(path, cwd) && ['system', 'systemFile', 'root'].includes(pathKind(path, cwd));
+}
+
 /** `tar -C`, `unzip -d`, `make DESTDIR=` unpack into a directory. */
 const unpacksInto =
   (option: RegExp): Doubts =>
@@ -202,7 +205,7 @@ const unpacksInto =
       const attached = /^(--?[\w-]+)=(.*)$/s.exec(word);
       const [name, path] =
         attached === null ? [call.words[place - 1] ?? '', word] : [attached[1] ?? '', attached[2] ?? ''];
-      return option.test(name) && ['system', 'systemFile', 'root'].includes(pathKind(path, call.cwd));
+      return option.test(name) && isInSystem(path, call.cwd);
     });
     const extracts =
       call.name === 'unzip' ||
@@ -212,8 +215,7 @@ const unpacksInto =
 
 const writesSystem: Doubts = (call) => {
   const index = call.words.findLastIndex((word, place) => place > 0 && !word.startsWith('-'));
-  const kind = index > 0 ? pathKind((call.words[index] ?? '').replace(/^of=/, ''), call.cwd) : 'ordinary';
-  return kind === 'system' || kind === 'systemFile' || kind === 'root'
+  return index > 0 && isInSystem((call.words[index] ?? '').replace(/^of=/, ''), call.cwd)
     ? at(index, 'writes into the system tree')
     : undefined;
 };
@@ -262,6 +264,9 @@ const umask: Doubts = (call) => {
   return at(index, 'opens the permissions of every new file');
 };
 
+/** `\\!`, `.shell`, `system`: a client's own way to a shell. */
+const ownEscapes: Doubts = (call) => at(readEmbedded(call)[0]?.from ?? 0, 'runs code');
+
 const always =
   (reason: string): Doubts =>
   (call) => ({ index: call.words.length, reason });
@@ -284,6 +289,20 @@ const source: Doubts = (call) => {
 const shopt: Doubts = (call) => at(call.words.indexOf('expand_aliases'), 'lets aliases replace commands');
 
 const set: Doubts = (call) => at(call.words.indexOf('-k'), 'makes every NAME=value an environment variable');
+
+/** The second operand is what they write. @param valued options whose value is the next word */
+const writesSecond =
+  (valued: RegExp): Doubts =>
+  (call) => {
+    const operands = call.words.flatMap((word, index) =>
+      index > 0 && (word === '-' || !word.startsWith('-')) && !valued.test(call.words[index - 1] ?? '')
+        ? [index]
+        : [],
+    );
+    const second = operands[1] ?? 0;
+    const sink = pathKind(call.words[second] ?? '', call.cwd) === 'sink' || call.words[second] === '-';
+    return sink ? undefined : at(second, 'writes a file');
+  };
 
 /** Doubts by program name. */
 const table: Readonly<Record<string, readonly Doubts[]>> = {
@@ -329,6 +348,17 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   alias: [alias],
   shopt: [shopt],
   set: [set],
+  uniq: [writesSecond(/^(-[a-zA-Z]*[fsw]|--skip-fields|--skip-chars|--check-chars)$/)],
+  xxd: [writesSecond(/^-(c|cols|g|groupsize|l|len|n|name|o|R|s|seek)$/)],
+  split: [always('writes files')],
+  gsplit: [always('writes files')],
+  csplit: [always('writes files')],
+  psql: [ownEscapes],
+  mysql: [ownEscapes],
+  mariadb: [ownEscapes],
+  sqlite3: [ownEscapes],
+  ed: [ownEscapes],
+  ftp: [ownEscapes],
   nsenter: [always('enters namespaces of another process')],
 };
 

@@ -53,6 +53,12 @@ export function joinPath(path: string, cwd: string): string {
   return [...(base === 'home' ? [mark.home] : []), ...up, ...names].join('/');
 }
 
+/** Whether the path is a directory for everybody's temporary files itself. */
+export function isTemporary(path: string, cwd: string): boolean {
+  const { base, names } = plainPath(path, cwd);
+  return base === 'root' && /^(private\/)?(var\/)?tmp$/.test(names.join('/'));
+}
+
 /** From this many levels up a relative path is taken to have reached the root: workspaces are not deep. */
 const climbsToRoot = 3;
 

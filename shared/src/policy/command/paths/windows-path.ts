@@ -18,6 +18,11 @@ export function isWindowsSystemPath(written: string): boolean {
   return systemFolders.test(path) && !usersBelow.test(path);
 }
 
+/** Whether the text, as written, names a disk itself: `\\\\.\\PhysicalDrive0`. */
+export function isWindowsDevice(written: string): boolean {
+  return devices.test(written.replace(/^["']+|["']+$/g, ''));
+}
+
 /** `C:\\Windows` as it is seen from the shells on Windows that read bash: `/C/Windows`. */
 export function drivePath(written: string): string | undefined {
   const found = /^["']*([a-z]):[\\/]+(.*?)["'\s]*$/is.exec(written);

@@ -1,8 +1,9 @@
 import { hasUnknown, isKnown, mark, showMarks } from '../syntax/marks.ts';
-import { pathKind, plainPath } from '../paths/path-kind.ts';
+import { isTemporary, joinPath, pathKind, plainPath } from '../paths/path-kind.ts';
 import type { PathKind } from '../paths/path-kind.ts';
-import { isWindowsSystemPath } from '../paths/windows-path.ts';
+import { isWindowsDevice, isWindowsSystemPath } from '../paths/windows-path.ts';
 import type { Call, Refusal } from './call.ts';
+import { gitCommandAt } from '../wrappers/git.ts';
 import { hasOption, operandsOf } from './call.ts';
 
 const destroyedKinds: Partial<Record<PathKind, string>> = {
@@ -101,7 +102,8 @@ const dd: Refusal = (call) => {
     if (pathKind(path, call.cwd) === 'device' || isWindowsSystemPath(path))
       return `writes directly under /dev/ (${showMarks(path)})`;
   }
-  return undefined;
+  const raw = call.raws.find((one) => one.startsWith('of=') && isWindowsDevice(one.slice(3)));
+  return raw === undefined ? undefined : `writes directly to a disk (${raw})`;
 };
 
 /** Programs that write what an option names, or their last operand. */
@@ -122,6 +124,25 @@ const tarWrites = (call: Call): boolean =>
   /^[a-zA-Z]*[cru]/.test(call.words[1] ?? '') ||
   call.words.some((word) => /^-[a-zA-Z]*[cru]/.test(word) || /^--(create|append|update)$/.test(word));
 
+/** The last of several operands is what they write. */
+const writesSecond: Refusal = (call) => devicesAmong(call, operandsOf(call).slice(1).slice(-1));
+
+/** `print > "/dev/sda"` in an awk program. */
+const printsToDevice: Refusal = (call) =>
+  devicesAmong(
+    call,
+    call.words.flatMap((word) => Array.from(word.matchAll(/>\s*"(\/[^"]*)"/g), (found) => found[1] ?? '')),
+  );
+
+/** `sed -i … /dev/sda`, and the files that a script's `w` writes. */
+const editsDevice: Refusal = (call) => {
+  const script = call.words.flatMap((word) =>
+    Array.from(word.matchAll(/w\s*(\/dev\/[^\s;}]+)/g), (found) => found[1] ?? ''),
+  );
+  const edits = call.words.some((word) => /^(-[a-zA-Z]*i|--in-place)/.test(word));
+  return devicesAmong(call, [...script, ...(edits ? operandsOf(call) : [])]);
+};
+
 const truncates: Refusal = (call) => deletesPaths(call, operandsOf(call), false);
 
 /** `find` deletes below its starting points; what `-exec` runs is judged as the command that it is. */
@@ -132,11 +153,9 @@ const find: Refusal = (call) => {
     .findIndex((word) => /^[-(!]/.test(word) && !/^-([HLP]|O\d|D)$/.test(word));
   const roots = call.words.slice(1, start + 1).filter((word) => !word.startsWith('-'));
   // it empties its starting points; what is below /tmp is nobody's system
-  const emptied = roots.map((path) => (isTemporary(path) ? `${path}/${mark.star}` : path));
+  const emptied = roots.map((path) => (isTemporary(path, call.cwd) ? `${path}/${mark.star}` : path));
   return deletesPaths(call, emptied.length > 0 ? emptied : ['.'], true);
 };
-
-const isTemporary = (path: string): boolean => /^\/+(var\/+)?tmp\/*$/.test(path);
 
 const rsync: Refusal = (call) => {
   const target = operandsOf(call).at(-1);
@@ -150,10 +169,18 @@ const git: Refusal = (call) => {
   const written = call.words.flatMap((word) => /^--output=(.*)$/s.exec(word)?.[1] ?? []);
   const device = devicesAmong(call, written);
   if (device !== undefined) return device;
-  const clean = call.words.indexOf('clean');
-  if (clean < 0) return undefined;
-  const place = call.words.flatMap((word, index) => (call.words[index - 1] === '-C' ? [word] : []));
-  return deletesPaths(call, [...place, ...operandsOf({ ...call, words: call.words.slice(clean) })], true);
+  const clean = gitCommandAt(call.words);
+  if (call.words[clean] !== 'clean') return undefined;
+  const cwd = call.words.slice(0, clean).reduce((place, word, index) => {
+    const tree = /^--work-tree=(.*)$/s.exec(word)?.[1];
+    const named = /^(-C|--work-tree)$/.test(call.words[index - 1] ?? '') ? word : tree;
+    return named === undefined ? place : joinPath(named, place);
+  }, call.cwd);
+  const own = { ...call, words: call.words.slice(clean), cwd };
+  const operands = operandsOf(own);
+  if (operands.length > 0) return deletesPaths(own, operands, true);
+  if (hasOption(own.words, 'n', '--dry-run') || isTemporary('.', cwd)) return undefined;
+  return deletesPaths(own, ['.'], true);
 };
 
 /** Formatting and partitioning by name: there is no use of these that leaves a disk as it was. */
@@ -218,6 +245,8 @@ export const destructionRefusals: Readonly<Record<string, Refusal>> = {
   trash: deletes,
   'trash-put': deletes,
   rimraf: deletes,
+  'del-cli': deletes,
+  'trash-cli': deletes,
   del: windowsDeletes,
   erase: windowsDeletes,
   rd: windowsDeletes,
@@ -248,6 +277,22 @@ export const destructionRefusals: Readonly<Record<string, Refusal>> = {
   pg_dump: writesOutput(/^(-f|--file)$/),
   gcc: writesOutput(/^-o$/),
   cc: writesOutput(/^-o$/),
+  go: writesOutput(/^-o$/),
+  gpg: writesOutput(/^(-o|--output)$/),
+  gpg2: writesOutput(/^(-o|--output)$/),
+  zstd: writesOutput(/^-o$/),
+  lz4: writesOutput(/^$/, true, (call) => operandsOf(call).length > 1),
+  iconv: writesOutput(/^(-o|--output)$/),
+  base64: writesOutput(/^(-o|--output)$/),
+  xxd: writesSecond,
+  uniq: writesSecond,
+  split: writesSecond,
+  awk: printsToDevice,
+  gawk: printsToDevice,
+  mawk: printsToDevice,
+  nawk: printsToDevice,
+  sed: editsDevice,
+  gsed: editsDevice,
   dd,
   dcfldd: dd,
   dc3dd: dd,
@@ -275,6 +320,6 @@ export function deletesUnknown(call: Call): boolean {
   if (call.name !== 'rimraf' && !isRecursive(call)) return false;
   return operandsOf(call).some((path) => {
     const kind = pathKind(path, call.cwd);
-    return ['unknown', 'climb', 'contents'].includes(kind) || (kind !== 'ordinary' && hasUnknown(path));
+    return ['unknown', 'climb'].includes(kind) || (kind !== 'ordinary' && hasUnknown(path));
   });
 }

@@ -101,6 +101,20 @@ const install: Refusal = (call) => {
   return root ? toRoot : modeOption(call);
 };
 
+/** `--chmod=D777,F666` and `--chown=USER:GROUP` for what is copied. */
+const rsync: Refusal = (call) => {
+  for (const [index, word] of call.words.entries()) {
+    const before = call.words[index - 1] ?? '';
+    const [, option = before, value = word] = /^(--\w+)=(.*)$/s.exec(word) ?? [];
+    if (option === '--chown' && namesRoot(value)) return toRoot;
+    if (option !== '--chmod') continue;
+    const modes = value.split(',').map((mode) => modeEffect(mode.replace(/^[DF]/, '')));
+    const effect = (['setuid', 'opens'] as const).find((one) => modes.includes(one));
+    if (effect !== undefined) return reasons[effect];
+  }
+  return undefined;
+};
+
 const setfacl: Refusal = (call) =>
   call.words.some((word) => /(^|[,:=])(o|other)::?[-r]*w/.test(word)) ? reasons.opens : undefined;
 
@@ -127,6 +141,7 @@ export const permissionRefusals: Readonly<Record<string, Refusal>> = {
   gchown: chown,
   lchown: chown,
   chgrp: chown,
+  rsync,
   setfacl,
   icacls,
   cacls: icacls,

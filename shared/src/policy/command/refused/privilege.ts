@@ -59,7 +59,8 @@ export const runAsVerb: Refusal = (call) => {
     const value = word.startsWith('-verb:')
       ? word.slice(6)
       : unquote(call.raws[index + 1] ?? '').toLowerCase();
-    if (/^-verb(:|$)/.test(word) && unquote(value) === 'runas') return 'starts a program as administrator';
+    const runs = unquote(value) === 'runas' || /^runas$/i.test(call.words[index + 1] ?? '');
+    if (/^-verb(:|$)/.test(word) && runs) return 'starts a program as administrator';
   }
   return undefined;
 };

@@ -43,6 +43,10 @@ const writesRawDisk: Refusal = (call) =>
     ? 'writes directly to a disk'
     : undefined;
 
+/** Filter drivers of Windows. */
+const filters: Refusal = (call) =>
+  /^(load|unload|attach|detach)$/i.test(call.words[1] ?? '') ? 'loads or unloads a kernel module' : undefined;
+
 const encoded: Refusal = (call) =>
   runsEncoded(call) ? 'runs encoded text that was not judged, as eval does' : undefined;
 
@@ -75,6 +79,7 @@ export const windowsRefusals: readonly Readonly<Record<string, Refusal>>[] = [
     wmic: shadows,
     wbadmin: shadows,
     fsutil: writesRawDisk,
+    fltmc: filters,
     powershell: encoded,
     pwsh: encoded,
     'enable-localuser': administrator,

@@ -28,6 +28,9 @@ export function windowsRefusalsIn(
   depth = 0,
 ): WindowsRefusal[] {
   if (depth > maxDepth) return [];
+  // ShellExecute of the shell's COM object takes the verb as an argument
+  if (/shell\.application/i.test(text) && /["']?\brunas\b/i.test(text))
+    return [{ text, reason: 'starts a program as administrator' }];
   return windowsPieces(text).flatMap((piece) => {
     const call = callOfPiece(piece);
     const reason = forms === 'all' || isWindowsForm(call) ? (refusalOf(call) ?? runAsVerb(call)) : undefined;

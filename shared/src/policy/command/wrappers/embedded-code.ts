@@ -65,6 +65,56 @@ const finders: Readonly<Record<string, Finder>> = {
   },
 };
 
+/** Code behind a client's own way to a shell, on each line that begins with it. */
+const lines =
+  (pattern: RegExp): Finder =>
+  (word) =>
+    Array.from(word.matchAll(pattern), (found) => found[1] ?? found[2] ?? '');
+
+const clients: Readonly<Record<string, Finder>> = {
+  // psql(1): `\!`, `\o |`, `\copy … program`, and COPY … PROGRAM of the server
+  psql: lines(/(?:^|[\s;])\\(?:!|[ogw] *\|)([^\n]+)|\b(?:from|to) +program +'([^']*)/gi),
+  mysql: lines(/(?:^|[\n;])[ \t]*(?:\\!|(?:system|pager)\b)([^\n]+)/gi),
+  sqlite3: lines(/(?:^|\n)[ \t]*\.(?:(?:shell|system) |(?:once|output|import) +["']?\|)([^\n]+)/g),
+  // addresses and `r`, `w`, `silent` may stand in front; one bounded class keeps the search linear
+  ed: lines(/(?:^|\n)[\d,.$% \trwe]{0,40}!([^\n]+)/g),
+  ftp: lines(/(?:^|\n)[ \t]*!([^\n]+)/g),
+  ex: lines(/(?:^|\n)[\d,.$%: \ta-z]{0,40}!([^\n]+)/g),
+  gdb: lines(/(?:^|\n)[ \t]*(?:!|(?:shell|pipe)\b)([^\n]+)/g),
+};
+const clientsAlike: Readonly<Record<string, string>> = {
+  mariadb: 'mysql',
+  mycli: 'mysql',
+  pgcli: 'psql',
+  sqlite: 'sqlite3',
+  red: 'ed',
+  sftp: 'ftp',
+  lftp: 'ftp',
+  telnet: 'ftp',
+  vim: 'ex',
+  vi: 'ex',
+  nvim: 'ex',
+  lldb: 'gdb',
+};
+
+/** A client's commands among its arguments and on its input. */
+function readClient(call: Call, text: string | undefined): Inner[] {
+  const name = clientsAlike[call.name] ?? call.name;
+  const find = Object.hasOwn(clients, name) ? clients[name] : undefined;
+  if (find === undefined) return [];
+  // the finders below know what editors and debuggers take as arguments
+  const words = /^(ex|gdb)$/.test(name) ? [] : call.words.slice(1);
+  return [...words.entries(), ...(text === undefined ? [] : [[0, text] as const])].flatMap(([index, word]) =>
+    word.length > maxLength
+      ? []
+      : find(word.replace(/^--[a-z]+=/, ''), '').map((code): Inner => ({
+          from: index + 1,
+          run: { code },
+          refusalsOnly: true,
+        })),
+  );
+}
+
 const alike: Readonly<Record<string, string>> = {
   gsed: 'sed',
   vi: 'vim',
@@ -88,7 +138,11 @@ function readAdb(call: Call): Inner[] {
 const maxLength = 4000;
 
 /** What a program's own little language gives to a shell, where it stands in the words as a text. */
-export function readEmbedded(call: Call): Inner[] {
+export function readEmbedded(call: Call, text?: string): Inner[] {
+  return [...readClient(call, text), ...readWords(call)];
+}
+
+function readWords(call: Call): Inner[] {
   const name = alike[call.name] ?? call.name;
   if (name === 'adb') return readAdb(call);
   const find = name === 'git' ? gitFinder(call) : Object.hasOwn(finders, name) ? finders[name] : undefined;

@@ -4,6 +4,8 @@ import { isLong } from '../refused/call.ts';
 export interface WrapperGrammar {
   /** Options whose value is the next word, as in `-u NAME`; short ones also carry it in the same word. */
   readonly valued?: readonly string[];
+  /** Options that take the next two words. */
+  readonly pairs?: readonly string[];
   /** Long options without a value; any other long option is read both ways. */
   readonly flags?: readonly string[];
   /** Words before the inner command, such as the duration of `timeout`. */
@@ -18,6 +20,8 @@ export interface WrapperGrammar {
   readonly code?: readonly string[];
   /** Options that only look something up; then nothing is run. */
   readonly lookups?: readonly string[];
+  /** Without a subcommand, these programs of packages can be named directly. */
+  readonly binaries?: readonly string[];
   /** Subcommands after which the inner command comes. */
   readonly after?: readonly string[];
   /** The inner command comes after `--` only. */
@@ -45,6 +49,7 @@ export function readWrapper(grammar: WrapperGrammar, words: readonly string[], b
     const word = words[index] ?? '';
     if (word === '--') {
       index += 1 + operands;
+      while (grammar.assignments === true && isAssignment(words[index] ?? '')) index += 1;
       break;
     }
     if ((grammar.lookups ?? []).includes(word)) return { starts: [], codes, lookup: true };
@@ -56,6 +61,10 @@ export function readWrapper(grammar: WrapperGrammar, words: readonly string[], b
     }
     // `env -` is `env -i`
     if (word === '-' && grammar.assignments === true) continue;
+    if (grammar.pairs?.includes(word) === true) {
+      index += 2;
+      continue;
+    }
     if (isOption(word)) {
       const takes = takesNext(grammar, word);
       if (takes === 'doubt') doubts.push(index + 2);
@@ -63,13 +72,17 @@ export function readWrapper(grammar: WrapperGrammar, words: readonly string[], b
       continue;
     }
     if (grammar.dashes === true) continue;
-    if (grammar.assignments === true && /^[A-Za-z_][A-Za-z0-9_]*=/.test(word)) continue;
+    if (grammar.assignments === true && isAssignment(word)) continue;
     if (operands === 0) break;
     operands -= 1;
   }
   const sure = index < words.length ? [index] : [];
   const other = doubts.filter((start) => start < words.length && start !== index).slice(0, 4);
   return { starts: [...sure, ...other], codes, lookup: false };
+}
+
+function isAssignment(word: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]*=/.test(word);
 }
 
 function isOption(word: string): boolean {

@@ -62,7 +62,12 @@ const plain: Readonly<Record<string, WrapperGrammar>> = {
   fakechroot: {},
   proot: { valued: list('-r -b -w -q -R -S -0 --rootfs --bind --cwd') },
   bwrap: {
-    valued: list('--chdir --unsetenv --hostname --dev --proc --tmpfs --uid --gid --seccomp --lock-file'),
+    valued: list(
+      '--chdir --unsetenv --hostname --dev --proc --tmpfs --uid --gid --seccomp --lock-file --dir --perms --mqueue --remount-ro --cap-add --cap-drop',
+    ),
+    pairs: list(
+      '--bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --bind-data --ro-bind-data --file --symlink --setenv --chmod',
+    ),
     flags: list(
       '--unshare-all --die-with-parent --new-session --share-net --clearenv --unshare-net --unshare-pid',
     ),
@@ -76,6 +81,22 @@ const plain: Readonly<Record<string, WrapperGrammar>> = {
     flags: list('--no-new-privs --clear-groups --keep-groups --init-groups --reset-env'),
   },
   setarch: { operands: 1 },
+  arch: { lookups: list('--help --version') },
+  i386: {},
+  i486: {},
+  i586: {},
+  i686: {},
+  x86_64: {},
+  firejail: {},
+  choom: { valued: list('-n --adjust -p --pid'), flags: list('--help') },
+  cpulimit: { valued: list('-l --limit -p --pid -e --exe -P --path -c --cpu') },
+  trickle: { valued: list('-d -u -w -t -l -n -L -P') },
+  runcon: { valued: list('-t --type -u --user -r --role -l --range'), flags: list('--compute') },
+  eatmydata: {},
+  softlimit: { valued: list('-a -c -d -f -l -m -n -o -p -r -s -t') },
+  tsocks: {},
+  ip: { after: list('exec'), operands: 1 },
+  'flatpak-spawn': { flags: list('--host --clear-env --sandbox --no-network --watch-bus') },
   linux32: {},
   linux64: {},
   prlimit: { valued: list('-p --pid -o --output') },
@@ -123,16 +144,65 @@ const plain: Readonly<Record<string, WrapperGrammar>> = {
   sshpass: { valued: list('-p -f -d -P') },
 };
 
+/** Programs of packages that destroy or run others. */
+const binaries: readonly string[] = [
+  'rimraf',
+  'shx',
+  'del',
+  'del-cli',
+  'trash',
+  'cross-env',
+  'env-cmd',
+  'dotenv',
+  'concurrently',
+  'nodemon',
+  'onchange',
+  'chokidar',
+  'sudo',
+];
+
 /** Tools in their own right, that run a command among other things they do. */
 const tools: Readonly<Record<string, WrapperGrammar>> = {
+  distrobox: { after: list('enter'), dashes: true },
+  'distrobox-enter': { dashes: true },
+  toolbox: { after: list('run'), valued: list('-c --container -d --distro -r --release') },
+  cargo: { after: list('watch'), code: list('-s --shell -x --exec'), dashes: true },
+  'cargo-watch': { code: list('-s --shell -x --exec'), dashes: true },
+  watchexec: {
+    valued: list(
+      '-w --watch -e --exts -f --filter -i --ignore -d --debounce -s --signal -E --env --shell -o',
+    ),
+    flags: list('--restart --clear --no-vcs-ignore --postpone --notify'),
+  },
+  'watchman-make': { code: list('--run'), operands: 99 },
+  chokidar: { code: list('-c --command'), operands: 99 },
+  onchange: { dashes: true },
+  nvm: { after: list('exec'), operands: 1 },
+  volta: { after: list('run'), valued: list('--node --npm --yarn --pnpm --env') },
+  fnm: { after: list('exec'), valued: list('--using') },
+  pixi: { after: list('run'), valued: list('-e --environment --manifest-path') },
+  devbox: { after: list('run'), valued: list('-c --config -e --env') },
+  guix: { after: list('shell'), dashes: true },
+  'aws-vault': { after: list('exec'), dashes: true },
+  rush: { code: list('-c --command'), valued: list('-j -k -r -t -T -D -n -d'), joins: true },
+  xterm: { after: list('-e'), ownInput: true },
+  konsole: { after: list('-e'), ownInput: true },
+  alacritty: { after: list('-e --command'), ownInput: true },
+  kitty: { ownInput: true },
+  'gnome-terminal': { code: list('-e --command'), dashes: true, ownInput: true },
+  'xfce4-terminal': { code: list('-e --command'), after: list('-x --execute'), ownInput: true },
+  nu: { code: list('-c --commands'), operands: 99 },
+  xonsh: { code: list('-c'), operands: 99 },
+  elvish: { code: list('-c'), operands: 99 },
+  shx: {},
   npx: { valued: list('-p --package -w --workspace'), code: list('-c --call') },
   npm: {
     after: list('exec x'),
     valued: list('-p --package -w --workspace --prefix'),
     code: list('-c --call'),
   },
-  pnpm: { after: list('exec dlx'), valued: list('-C --dir --filter -F') },
-  yarn: { after: list('exec dlx'), valued: list('--cwd -p --package') },
+  pnpm: { after: list('exec dlx'), binaries, valued: list('-C --dir --filter -F') },
+  yarn: { after: list('exec dlx'), binaries, valued: list('--cwd -p --package') },
   bunx: {},
   bun: { after: list('x') },
   uv: {
@@ -162,8 +232,9 @@ const tools: Readonly<Record<string, WrapperGrammar>> = {
   nix: { after: list('-c --command') },
   docker: {
     after: list('exec run'),
+    code: list('--entrypoint'),
     valued: list(
-      '-e --env -u --user -w --workdir -v --volume -p --publish --name --network --net --entrypoint -h --hostname --mount -m --memory --cpus -l --label --env-file --add-host --platform --pull --gpus --device --cap-add --cap-drop --security-opt --tmpfs --ulimit --restart --ipc --pid -f --file --profile',
+      '-e --env -u --user -w --workdir -v --volume -p --publish --name --network --net -h --hostname --mount -m --memory --cpus -l --label --env-file --add-host --platform --pull --gpus --device --cap-add --cap-drop --security-opt --tmpfs --ulimit --restart --ipc --pid -f --file --profile',
     ),
     flags: list('--rm --interactive --tty --detach --privileged --init --read-only --no-deps'),
     operands: 1,
@@ -192,6 +263,7 @@ export const wrapperTable: Readonly<Record<string, WrapperGrammar>> = {
     Object.entries(tools).map(([name, grammar]) => [name, { ...grammar, tool: true as const }]),
   ),
   podman: { ...tools['docker'], tool: true },
+  genv: plain['env'] ?? {},
   nerdctl: { ...tools['docker'], tool: true },
   'docker-compose': { ...tools['docker'], tool: true },
 };

@@ -17,7 +17,7 @@ import { readParallel, readXargs } from './xargs.ts';
  */
 export function unwrap(call: Call, text: string | undefined): Inner[] {
   if (shells.includes(call.name)) return present(readShell(call).inner);
-  return [...unwrapWords(call, text), ...readEmbedded(call)];
+  return [...unwrapWords(call, text), ...readEmbedded(call, text)];
 }
 
 function unwrapWords(call: Call, text: string | undefined): Inner[] {
@@ -26,6 +26,22 @@ function unwrapWords(call: Call, text: string | undefined): Inner[] {
   const grammar = Object.hasOwn(wrapperTable, call.name) ? wrapperTable[call.name] : undefined;
   return grammar === undefined ? [] : readTabled(call, grammar);
 }
+
+/** Cmdlets and aliases that run a block of PowerShell. */
+const blockReaders: readonly string[] = [
+  'foreach-object',
+  'foreach',
+  '%',
+  'where-object',
+  'where',
+  '?',
+  'invoke-command',
+  'icm',
+  'start-job',
+  'sajb',
+  'start-threadjob',
+  'measure-command',
+];
 
 const readers: Readonly<Record<string, (call: Call, text: string | undefined) => Inner[]>> = {
   find: readFind,
@@ -44,8 +60,14 @@ const readers: Readonly<Record<string, (call: Call, text: string | undefined) =>
   tar: (call) => optionCode(call, tarCode),
   gtar: (call) => optionCode(call, tarCode),
   rsync: (call) => optionCode(call, ['-e', '--rsh', '--rsync-path']),
+  split: (call) => optionCode(call, ['--filter']),
+  gsplit: (call) => optionCode(call, ['--filter']),
+  just: (call) => optionCode(call, ['--shell']),
+  'start-stop-daemon': (call) => optionCode(call, ['-x', '--exec', '-a', '--startas']),
   trap: readTrap,
   alias: readAlias,
+  '.': readDotted,
+  ...Object.fromEntries(blockReaders.map((name) => [name, readBlock])),
   cmd: (call) => present(readWindowsShell(call)),
   powershell: (call) => present(readWindowsShell(call)),
   pwsh: (call) => present(readWindowsShell(call)),
@@ -69,8 +91,9 @@ function readTabled(call: Call, grammar: WrapperGrammar): Inner[] {
   if (grammar.after !== undefined) {
     const after = grammar.after;
     const at = call.words.findIndex((word, index) => index > 0 && after.includes(word));
-    if (at < 0) return [];
-    begin = at + 1;
+    const direct = grammar.binaries?.includes(call.words[1] ?? '') === true;
+    if (at < 0 && !direct) return [];
+    begin = direct ? 1 : at + 1;
   }
   const { starts, codes } = readWrapper(grammar, call.words, begin);
   const tool = grammar.tool === true ? { refusalsOnly: true as const } : {};
@@ -100,6 +123,8 @@ function readTabled(call: Call, grammar: WrapperGrammar): Inner[] {
 function runAt(call: Call, grammar: WrapperGrammar, from: number): Inner['run'] {
   const words = call.words.slice(from);
   if (grammar.joins === true) return { code: words.join(' ') };
+  // `npx rimraf@6`: the version is no part of the name
+  if (grammar.tool === true) words[0] = (words[0] ?? '').replace(/(.)@[^/]*$/, '$1');
   return { words, raws: call.raws.slice(from) };
 }
 
@@ -127,6 +152,25 @@ function codeAfter(call: Call, options: readonly string[]): Inner[] {
   const at = call.words.findIndex((word, index) => index > 0 && options.includes(word));
   const code = at < 0 ? undefined : call.words[at + 1];
   return code === undefined ? [] : [{ from: at + 1, run: { code } }];
+}
+
+/** `{ … }` of PowerShell is words to bash. */
+function readBlock(call: Call): Inner[] {
+  const from = call.raws.findIndex((raw, index) => index > 0 && raw.startsWith('{'));
+  if (from < 0) return [];
+  const code = call.raws
+    .slice(from)
+    .join(' ')
+    .replace(/^\{|\}[^}]*$/g, '')
+    .trim();
+  return code === '' ? [] : [{ from, run: { code, windows: true }, refusalsOnly: true }];
+}
+
+/** `. iex` runs a command in PowerShell where bash looks for a file. */
+function readDotted(call: Call): Inner[] {
+  const first = call.words[1] ?? '';
+  if (!/^[a-z-]+$/i.test(first)) return [];
+  return [{ from: 1, run: { words: call.words.slice(1), raws: call.raws.slice(1) }, refusalsOnly: true }];
 }
 
 /** PowerShell deletes what comes through the pipe. */
@@ -194,6 +238,18 @@ const awkCode = /\bsystem\s*\(\s*"((?:\\.|[^"\\])*)"|\|&?\s*"((?:\\.|[^"\\])*)"|
 
 /** What an awk program gives to a shell, where it stands in the program as a text. */
 function readAwk(call: Call): Inner[] {
+  const program = call.words.join('\n').slice(0, 4000);
+  const runs = Array.from(program.matchAll(awkVariable), (found) => found[1] ?? found[2] ?? '');
+  const held = Array.from(program.matchAll(/\b([A-Za-z_]\w*)\s*=\s*(?:"((?:\\.|[^"\\])*)"|([^"\n]*))/g))
+    .filter(([, name]) => runs.includes(name ?? ''))
+    .map(([, , text, given]): Inner => ({ from: 1, run: { code: text ?? given ?? '' }, refusalsOnly: true }));
+  return [...held, ...awkTexts(call)];
+}
+
+/** A variable that is given to a shell. */
+const awkVariable = /\bsystem\s*\(\s*([A-Za-z_]\w*)\s*\)|\b([A-Za-z_]\w*)\s*\|&?\s*getline/g;
+
+function awkTexts(call: Call): Inner[] {
   return call.words.flatMap((word, index) =>
     index === 0 || word.length > 4000
       ? []

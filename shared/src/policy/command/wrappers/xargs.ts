@@ -18,7 +18,7 @@ const xargs: WrapperGrammar = {
  * @param text what it reads, where that is known
  */
 export function readXargs(call: Call, text: string | undefined): Inner[] {
-  const added = [...(text ?? '').split(/\s+/).filter((word) => word !== ''), mark.unknown];
+  const added = [...(text ?? '').split(/[\s\0]+/).filter((word) => word !== ''), mark.unknown];
   const holder = placeholder(call.words);
   return readWrapper(xargs, call.words, 1).starts.flatMap((from, reading) => {
     const own = call.words.slice(from);

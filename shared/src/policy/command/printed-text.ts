@@ -1,0 +1,97 @@
+import { callOf, waysOf } from './calls.ts';
+import { inputOf } from './redirections.ts';
+import type { Scope } from './scope.ts';
+import { forEachChild } from './syntax/bash-syntax.ts';
+import type { Command, SyntaxNode } from './syntax/bash-syntax.ts';
+import { isKnown, mark } from './syntax/marks.ts';
+import { foundPaths } from './wrappers/find.ts';
+
+/** Programs that hand on what they read. */
+const passing: readonly string[] = ['cat', 'tee', 'head', 'tail', 'sort', 'uniq', 'pv', 'sponge'];
+
+/** What a command prints, where its words say it: `echo`, `printf`, `ls`, `find`, `cat` of a here-document. */
+export function printedText(node: SyntaxNode, scope: Scope): string | undefined {
+  if (node.type !== 'Command' || node.name === undefined) return undefined;
+  const way = waysOf(node, scope)[0];
+  const name = node.name.value;
+  const words = way?.words.slice(1) ?? [];
+  if (passing.includes(name)) return passedText(node, words, scope);
+  if (name === 'find') return way === undefined ? undefined : foundPaths(callOf(way, scope.cwd)).join(' ');
+  if (name === 'ls') return listedPaths(words).join('\n');
+  if (/^(get-childitem|gci)$/i.test(name)) return node.args.map(({ text }) => text).join(' ');
+  if (name === 'echo') return unescaped(words.filter((word) => !/^-[neE]+$/.test(word)).join(' '));
+  return name === 'printf' ? formatted(words) : undefined;
+}
+
+/** `cat` without files passes on what it reads; with a file nobody knows it. */
+function passedText(node: Command, words: readonly string[], scope: Scope): string | undefined {
+  if (node.name?.value === 'cat' && words.some((word) => !word.startsWith('-'))) return undefined;
+  const own = inputOf(node.redirects, scope);
+  if (own !== undefined) return own.text;
+  return scope.input.from === 'pipe' ? scope.input.text : undefined;
+}
+
+/** `ls` prints the names inside a directory, and paths that a pattern or `-d` names as they are. */
+function listedPaths(words: readonly string[]): string[] {
+  const operands = words.filter((word) => !word.startsWith('-'));
+  const itself = words.some((word) => /^-[a-zA-Z]*d/.test(word));
+  const whole = operands.filter((word) => itself || !isKnown(word));
+  return whole.length < operands.length || operands.length === 0 ? [...whole, mark.star] : whole;
+}
+
+const maxValues = 64;
+/** Longer texts would not be judged as a command either. */
+const maxLength = 100 * 1024;
+
+/** The format is used again until no value is left. */
+function formatted(words: readonly string[]): string {
+  const [format = '', ...values] = words[0] === '--' ? words.slice(1) : words;
+  const left = values.slice(0, maxValues);
+  let text = '';
+  do {
+    const before = left.length;
+    text += format.replace(/%%|%[-+ #0-9.*]*[a-zA-Z]/g, (found) =>
+      found === '%%' ? '%' : (left.shift() ?? ''),
+    );
+    if (left.length === before || text.length > maxLength) break;
+  } while (left.length > 0);
+  return unescaped(text);
+}
+
+const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', a: '', b: '', c: '', e: '' };
+
+/** `\\n`, `\\x73`, `\\0163`, `\\u0073` as printf and `echo -e` read them. */
+function unescaped(text: string): string {
+  return text.replace(
+    /\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|(0?[0-7]{1,3})|([ntrabce]))/g,
+    (_, hex?: string, unicode?: string, octal?: string, letter = '') => {
+      const digits = hex ?? unicode;
+      if (digits !== undefined) return String.fromCharCode(Number.parseInt(digits, 16));
+      return octal === undefined ? (escapes[letter] ?? '') : String.fromCharCode(Number.parseInt(octal, 8));
+    },
+  );
+}
+
+/** What the process substitutions of a command print, each where it is known. */
+export function printedFiles(command: Command, scope: Scope): string[] {
+  const words = [
+    ...command.args,
+    ...command.redirects.flatMap((redirect) =>
+      'target' in redirect && redirect.target !== undefined ? [redirect.target] : [],
+    ),
+  ];
+  return words.flatMap((word) => (word.text.startsWith('<(') ? substituted(word, scope) : []));
+}
+
+function substituted(node: SyntaxNode, scope: Scope): string[] {
+  if (node.type === 'ProcessSubstitution') {
+    const statements = node.script?.commands ?? [];
+    const inside = { ...scope, source: node.script?.source ?? scope.source };
+    return statements.flatMap(({ command }) => printedText(command, inside) ?? []);
+  }
+  const found: string[] = [];
+  forEachChild(node, (child) => {
+    found.push(...substituted(child, scope));
+  });
+  return found;
+}
