@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { chmod, chown, mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -24,6 +25,14 @@ const copyDeadlineMs = 5 * 60_000;
 /** Written last: a tree without it was being made when its process ended. */
 const wholeMark = 'whole';
 
+/** The mark of a whole tree; null: there is none. Any other fault of the disk is not taken for that. */
+function markOf(place: string): Promise<Stats | null> {
+  return stat(join(place, wholeMark)).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  });
+}
+
 /** Environments below one folder, a project's apart from every other's. */
 export function createEnvironmentFolder(options: EnvironmentFolderOptions): Environments {
   const { folder, snapshots, driver } = options;
@@ -35,11 +44,7 @@ export function createEnvironmentFolder(options: EnvironmentFolderOptions): Envi
     return join(folder, project, `${sha256}-${uid}`);
   };
 
-  const isWhole = (place: string): Promise<boolean> =>
-    stat(join(place, wholeMark)).then(
-      () => true,
-      () => false,
-    );
+  const isWhole = (place: string): Promise<boolean> => markOf(place).then((mark) => mark !== null);
 
   const make = async (place: string, file: string, user: HostUser, signal: AbortSignal): Promise<void> => {
     const draft = `${place}.making`;
@@ -154,7 +159,7 @@ async function listKept(folder: string): Promise<{ place: string; usedMs: number
   for (const project of await readdir(folder).catch(() => []))
     for (const name of await readdir(join(folder, project))) {
       const place = join(folder, project, name);
-      const mark = await stat(join(place, wholeMark)).catch(() => null);
+      const mark = await markOf(place);
       if (mark !== null) kept.push({ place, usedMs: mark.mtimeMs });
     }
   return kept;
