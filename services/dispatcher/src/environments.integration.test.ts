@@ -31,7 +31,7 @@ describe('environments of projects', () => {
   let projects = 0;
   const project = async (environment: string): Promise<string> => {
     const id = `p${(projects += 1)}`;
-    const policy = `environment: {prepare: "npm ci", egress: [registry.npmjs.org], ${environment}}`;
+    const policy = `environment: {prepare: "npm ci", egress: [npm.example.org], ${environment}}`;
     const created = await dispatcher.call<Problem>('POST', '/v1/projects', { id, policy });
     assert.equal(created.status, 201, JSON.stringify(created.body));
     return id;
@@ -107,7 +107,7 @@ describe('environments of projects', () => {
     assert.match(parked.message ?? '', /missing.*env_/);
     const order = await orderOf(building.session);
     assert.equal(order.build?.environmentId, building.id);
-    assert.deepEqual(order.egress, ['registry.npmjs.org']);
+    assert.deepEqual(order.egress, ['npm.example.org']);
     assert.deepEqual(order.repository, { ...ordinaryRequest.repository, revision: commit });
     const stranger = await finish(order, {
       environment: { key, archive: { sha256: keyOf('elsewhere'), bytes: 9 }, installed: [] },
