@@ -9,6 +9,7 @@ import { createGuardedFetch } from './adapters/outgoing/guarded-fetch.ts';
 import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { crashPointsAround, readCrashPoint } from './adapters/crash-points.ts';
 import { reachServers } from './adapters/reach-servers.ts';
+import { rememberAddresses } from './adapters/server-addresses.ts';
 import { createRedisServerLines } from './adapters/redis/server-lines.ts';
 import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
 import { createConfiguredIssuer } from './adapters/create-issuer.ts';
@@ -149,7 +150,7 @@ async function build(
   await database.transaction((tx) => ensureProject({ audit, self }, tx, localProject, policy));
   const events = createEventLog({ clock, live: delivery.live });
   const reach = {
-    addressOf: async (serverId: string) => (await findServer(database, serverId))?.url ?? null,
+    addressOf: rememberAddresses(async (id) => (await findServer(database, id))?.url ?? null, clock),
     log,
     timeoutMs: 5_000,
   };

@@ -98,14 +98,17 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
     if (minted === null) return 'moved';
     const { session, attempt, relayToken } = minted;
     span = tracePlacement(deps.tracer ?? null, session, attempt, serverId);
-    const repository = await orderRepository(session.project_id, session.repository, deps.bundleAddress);
-    const resume = await resumeOf(deps, session.id, session.project_id);
-    const memory = await pinMemory(deps.database, session);
-    const files = memory?.files ?? null;
-    const credentials = await credentialsOf(deps, session);
-    if (credentials === null) return 'moved';
     const { agent, agent_definition: definition, policy } = session;
-    const remoteTools = await usableRemoteTools(deps.database, agent, definition, policy);
+    // None of them needs another one's answer: the order waits for the slowest and not for their sum.
+    const [repository, resume, memory, credentials, remoteTools] = await Promise.all([
+      orderRepository(session.project_id, session.repository, deps.bundleAddress),
+      resumeOf(deps, session.id, session.project_id),
+      pinMemory(deps.database, session),
+      credentialsOf(deps, session),
+      usableRemoteTools(deps.database, agent, definition, policy),
+    ]);
+    const files = memory?.files ?? null;
+    if (credentials === null) return 'moved';
     const order = sessionOrder(
       session,
       attempt,
