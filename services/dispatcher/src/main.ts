@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 import { announcedBounds, readDispatcherConfig } from './config.ts';
-import { closeMs, startDispatcher } from './start-dispatcher.ts';
+import { closeMs } from './open-parts.ts';
+import { startDispatcher } from './start-dispatcher.ts';
 
 /**
  * One JSON line a record on standard error, written at once: the last words of a crash must not be lost. A secret that an

@@ -11,32 +11,18 @@ import { crashPointsAround, readCrashPoint } from './adapters/crash-points.ts';
 import { reachServers } from './adapters/reach-servers.ts';
 import { rememberAddresses } from './adapters/server-addresses.ts';
 import { createRedisServerLines } from './adapters/redis/server-lines.ts';
-import { createCertificateIssuer } from './adapters/certificate-issuer.ts';
 import { createConfiguredIssuer } from './adapters/create-issuer.ts';
-import { createLocalLogin } from './adapters/local-login.ts';
-import { chooseMasterKey } from './adapters/content-keys/master-key.ts';
 import { createModels } from './adapters/model/create-models.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
-import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
 import { createAuditProofs } from './adapters/postgres/audit-proofs.ts';
 import { createAuditSearch } from './adapters/postgres/audit-search.ts';
 import { createAuditReader } from './adapters/postgres/audit-reader.ts';
-import { createCredentialStore } from './adapters/postgres/credential-store.ts';
-import { createDatabase } from './adapters/postgres/database.ts';
-import type { PostgresDatabase } from './adapters/postgres/database.ts';
 import { createEventLog } from './adapters/postgres/event-log.ts';
 import { startLeadership } from './adapters/postgres/leadership.ts';
-import { migrate } from './adapters/postgres/migrations.ts';
 import { createPeopleMap } from './adapters/postgres/people-map.ts';
-import { createPlacementQueue } from './adapters/queue/placement-queue.ts';
-import { checkRedis, closeRedis, connectRedis } from './adapters/redis/connection.ts';
-import { createRedisLiveEvents } from './adapters/redis/live-events.ts';
-import { createReservations } from './adapters/redis/reservation.ts';
-import { createObjectStore } from './adapters/s3/object-store.ts';
 import { createRemoteServers } from './adapters/mcp/remote-servers.ts';
 import { settingsOfDispatcher } from './adapters/settings.ts';
 import { createServerList } from './adapters/server-list.ts';
-import { readServiceCertificate } from './adapters/service-certificate.ts';
 import { withPseudonyms } from './application/audit/known-people.ts';
 import { recordSettings } from './application/audit/record-settings.ts';
 import { withLoginsRecorded } from './application/audit/recorded-logins.ts';
@@ -45,25 +31,20 @@ import { createFindPerson } from './application/access/known-person.ts';
 import { createBrowserLinks } from './application/access/browser-links.ts';
 import { createLoginFailures } from './application/access/login-failures.ts';
 import type { AttemptClaim } from './application/events/live-attempt.ts';
-import { createPositionWatch } from './application/events/position-watch.ts';
-import { createSegments } from './application/events/segments.ts';
 import { createGates } from './application/gateway/gates.ts';
 import { createOpenExchanges } from './application/gateway/open-exchanges.ts';
 import { settleAttempt } from './application/gateway/reap-exchanges.ts';
-import type { PeopleMap } from './application/ports/people-map.ts';
 import { objectKey } from './application/ports/object-store.ts';
 import { ensureProject } from './application/projects/change-policy.ts';
 import { localProject } from './application/projects/project.ts';
 import { createGapWatch } from './application/recovery/credit-downtime.ts';
 import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
 import { withRevocation } from './application/revocation/revoked-users.ts';
-import { defaultPool, pinnedPool } from './application/servers/configured-server.ts';
 import { rebuildLedger } from './application/servers/probe-servers.ts';
 import { findServer } from './application/servers/server-row.ts';
 import { createRemoteCalls } from './application/remote-tools/remote-calls.ts';
 import { createRowWatch } from './application/sessions/watch-rows.ts';
 import { createSignals } from './application/signals.ts';
-import type { Signals } from './application/signals.ts';
 import { isLoopback } from './config.ts';
 import { budgetDefaultsOf, settingsOf } from './bounds.ts';
 import type { DispatcherConfig } from './config.ts';
@@ -73,6 +54,16 @@ import { serveInternal, servePublic } from './http/serve.ts';
 import { createRequestMeasures } from './http/measure-requests.ts';
 import { startJobs } from './jobs/start-jobs.ts';
 import { openTelemetry } from './open-telemetry.ts';
+import {
+  closeMs,
+  directUrlOf,
+  masterKeysOf,
+  openAuditLog,
+  openContents,
+  openDelivery,
+  openRecord,
+  readIdentity,
+} from './open-parts.ts';
 
 /** A dispatcher that serves. */
 export interface RunningDispatcher {
@@ -82,17 +73,9 @@ export interface RunningDispatcher {
   stop(): Promise<void>;
 }
 
-/** How the dispatcher's keys in Redis are told apart from those of others. */
-const redisPrefix = 'lemniscate';
-/** Postgres connections of one dispatcher. Nobody who holds one waits for a second. */
-const connections = 20;
-/** Placements of one dispatcher at the same time. */
-const concurrency = 32;
 const bundleAddressSeconds = 600;
 /** Longest answer of a remote MCP server. */
 const remoteAnswerBytes = 4 * 1024 * 1024;
-/** How long parts may take to finish what they do when the dispatcher stops. Milliseconds. */
-export const closeMs = 5_000;
 
 /**
  * Builds a dispatcher out of its parts; the only place besides `main.ts` that knows adapters. If a part cannot be had,
@@ -176,7 +159,7 @@ async function build(
   const open = createOpenExchanges();
   const findPerson = createFindPerson(config.LEMNISCATE_ADMINISTRATORS, identity.localLogin?.find ?? null);
   const measures = createRequestMeasures();
-  const watch = { database, clock, measures, certificateExpiresAt: expiresAt, instance: self };
+  const watch = { database, clock, measures, certificateExpiresAt: expiresAt, instance: self, log };
   const { tracer, collectMetrics } = await openTelemetry(config, watch, parts);
   const outgoing = createGuardedFetch({
     privateHosts: config.LEMNISCATE_MCP_PRIVATE_HOSTS,
@@ -334,121 +317,4 @@ function publicUrlOf(config: DispatcherConfig, port: number): URL {
 /** Ticks come each second; an absence shorter than a heartbeat's distance costs nobody a renewal. */
 function normalGapMs(leaseMs: number): number {
   return Math.max(1_500, Math.min(4_000, leaseMs / 3));
-}
-
-/** Who this dispatcher is, who may speak to it, and whom it may vouch for. */
-async function readIdentity(config: DispatcherConfig) {
-  const certificate = readServiceCertificate(
-    { ca: config.LEMNISCATE_TLS_CA, cert: config.LEMNISCATE_TLS_CERT, key: config.LEMNISCATE_TLS_KEY },
-    'dispatcher',
-    systemClock,
-  );
-  const issueCertificate =
-    config.LEMNISCATE_CA_KEY === undefined
-      ? null
-      : createCertificateIssuer(certificate.ca, config.LEMNISCATE_CA_KEY, systemClock);
-  const localLogin =
-    config.LEMNISCATE_LOCAL_LOGIN === undefined
-      ? null
-      : await createLocalLogin(config.LEMNISCATE_LOCAL_LOGIN, systemClock);
-  return { certificate, issueCertificate, localLogin };
-}
-
-function directUrlOf(config: DispatcherConfig): URL {
-  return config.LEMNISCATE_DIRECT_DATABASE_URL ?? config.DATABASE_URL;
-}
-
-async function openRecord(
-  config: DispatcherConfig,
-  log: Logger,
-  parts: AsyncDisposableStack,
-): Promise<PostgresDatabase> {
-  const migrated = await migrate(directUrlOf(config), (message) =>
-    log.warn({ component: 'migrations' }, message),
-  );
-  if (migrated.length > 0) log.info({ migrated }, 'the schema was brought up to date');
-  const database = createDatabase({
-    url: config.DATABASE_URL,
-    connections,
-    statementTimeoutMs: 10_000,
-    onConnectionError: (error) => log.warn({ err: error }, 'a connection to Postgres broke'),
-  });
-  parts.defer(() => database.close());
-  return database;
-}
-
-/** The master keys of retained content and of credentials; null where the operator names none. */
-function masterKeysOf(config: DispatcherConfig) {
-  const aws = { region: config.AWS_REGION, endpoint: config.LEMNISCATE_CONTENT_KMS_ENDPOINT };
-  return {
-    contentKeys: chooseMasterKey({
-      ...aws,
-      of: 'CONTENT',
-      file: config.LEMNISCATE_CONTENT_KEY,
-      keyId: config.LEMNISCATE_CONTENT_KMS_KEY,
-    }),
-    credentials: createCredentialStore(
-      chooseMasterKey({
-        ...aws,
-        of: 'CREDENTIAL',
-        file: config.LEMNISCATE_CREDENTIAL_KEY,
-        keyId: config.LEMNISCATE_CREDENTIAL_KMS_KEY,
-      }),
-    ),
-  };
-}
-
-/** Redis: the queue, the ledger of slots and the live signals. */
-async function openDelivery(
-  config: DispatcherConfig,
-  log: Logger,
-  signals: Signals,
-  parts: AsyncDisposableStack,
-) {
-  const redis = connectRedis(config.REDIS_URL, (error) => log.debug({ err: error }, 'Redis is away'));
-  parts.defer(() => closeRedis(redis, 1_000));
-  redis.on('ready', () => signals.send('redisBack', undefined));
-  await checkRedis(redis, config.REDIS_URL);
-  const live = createRedisLiveEvents({ url: config.REDIS_URL, log });
-  parts.defer(() => live.close());
-  const queue = createPlacementQueue({
-    url: config.REDIS_URL,
-    redis,
-    prefix: redisPrefix,
-    pools: [defaultPool, pinnedPool],
-    log,
-    concurrency,
-  });
-  parts.defer(() => queue.close(closeMs));
-  const reservations = createReservations(redis, `{${redisPrefix}:placement}`, Math.random);
-  return { redis, live, queue, reservations };
-}
-
-/** The object store, and who reads sessions' events out of it and the record. */
-async function openContents(
-  config: DispatcherConfig,
-  log: Logger,
-  database: PostgresDatabase,
-  parts: AsyncDisposableStack,
-) {
-  const objects = createObjectStore({
-    endpoint: config.S3_ENDPOINT,
-    bucket: config.S3_BUCKET,
-    region: config.AWS_REGION,
-    accessKeyId: config.AWS_ACCESS_KEY_ID,
-    secretAccessKey: config.AWS_SECRET_ACCESS_KEY,
-  });
-  parts.defer(() => objects.close());
-  await objects.prepare();
-  const watch = createPositionWatch({ database, log });
-  parts.defer(() => watch.close());
-  return { objects, watch, segments: createSegments({ objects, clock: systemClock, log }) };
-}
-
-async function openAuditLog(database: PostgresDatabase, log: Logger, people: PeopleMap) {
-  const appended = createAppendSignal(database, (error) =>
-    log.debug({ err: error }, 'the exporter was not woken'),
-  );
-  const commitmentKey = await readCommitmentKey(database);
-  return createAuditLog({ clock: systemClock, commitmentKey, appended, people });
 }

@@ -18,13 +18,12 @@ import {
 } from '@lemniscate/shared/protocol/session-result.ts';
 import { attachmentAddresses } from '../application/agents/attachment-addresses.ts';
 import {
-  decideProposal,
   listMemoryVersions,
-  listProposals,
   memoryFileAddress,
   readMemory,
   restoreMemory,
 } from '../application/agents/memory.ts';
+import { decideProposal, listProposals } from '../application/agents/memory-proposals.ts';
 import type { MemoryDeps } from '../application/agents/memory.ts';
 import { listFiles, openFile } from '../application/agents/session-files.ts';
 import type { App } from './app.ts';

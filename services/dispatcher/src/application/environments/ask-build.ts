@@ -1,5 +1,5 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { placementClass } from '@lemniscate/shared/queue/placement-class.ts';
+import { placeOfBuild } from './place-of-build.ts';
 import type { RepositorySource } from '@lemniscate/shared/repository/source.ts';
 import type { Person } from '../identity.ts';
 import type { Database } from '../ports/transaction.ts';
@@ -42,15 +42,7 @@ export async function askBuild(
       repository,
       policy: terms.policy,
       environment,
-      execution: 'server',
-      placementClass: placementClass({
-        pool: terms.queue.pool,
-        runtime: 'native',
-        profile: terms.policy.sandboxProfile,
-        architecture: terms.queue.architecture ?? undefined,
-        labels: terms.queue.labels,
-      }),
-      pinnedServer: null,
+      ...placeOfBuild(terms),
       subject: person.subject,
     });
   });

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { placementClass } from '@lemniscate/shared/queue/placement-class.ts';
+import { placeOfBuild } from './place-of-build.ts';
 import { loadProjectPolicy } from '../projects/project.ts';
 import { objectKey } from '../ports/object-store.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -121,15 +121,7 @@ async function renewOne(deps: WatchEnvironmentsDeps, row: EnvironmentRow): Promi
       repository: row.repository,
       policy: terms.policy,
       environment,
-      execution: 'server',
-      placementClass: placementClass({
-        pool: terms.queue.pool,
-        runtime: 'native',
-        profile: terms.policy.sandboxProfile,
-        architecture: terms.queue.architecture ?? undefined,
-        labels: terms.queue.labels,
-      }),
-      pinnedServer: null,
+      ...placeOfBuild(terms),
       subject: deps.self,
     });
     return true;
