@@ -24,6 +24,8 @@ export interface TelemetryOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The service's metrics at this moment: the same that `/metrics` shows. */
   readonly collect: () => Promise<readonly MetricFamily[]>;
+  /** Told when the last spans and metrics could not be sent at the end. */
+  readonly onLost: (error: unknown) => void;
 }
 
 const exportTimeoutMs = 10_000;
@@ -35,7 +37,13 @@ const stopMs = 3_000;
  * `OTEL_METRIC_EXPORT_INTERVAL`). Nothing is instrumented by itself: its libraries write addresses, statements and
  * command lines on spans, and all of those can hold what must not leave.
  */
-export function startTelemetry({ service, instance, environment, collect }: TelemetryOptions): Telemetry {
+export function startTelemetry({
+  service,
+  instance,
+  environment,
+  collect,
+  onLost,
+}: TelemetryOptions): Telemetry {
   const json = environment['OTEL_EXPORTER_OTLP_PROTOCOL'] === 'http/json';
   const start = hrTime(Date.now());
   const resource = resourceFromAttributes({
@@ -75,7 +83,7 @@ export function startTelemetry({ service, instance, environment, collect }: Tele
       const { promise: late, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, stopMs);
       // A collector that is away must not hold a service's end.
-      await Promise.race([sdk.shutdown().catch(() => undefined), late]);
+      await Promise.race([sdk.shutdown().catch(onLost), late]);
       clearTimeout(timer);
     },
   };

@@ -121,6 +121,7 @@ const flushed: Fault = {
     forMs: 0,
     begin: async () => {
       const redis = connectRedis(new URL(stage.stores.redisUrl), () => undefined);
+      // Another fault may hold Redis down at this moment: then there is nothing to forget.
       await redis.flushall().catch(() => undefined);
       await closeRedis(redis, 500);
     },

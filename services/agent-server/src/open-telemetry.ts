@@ -2,6 +2,7 @@ import { createProcessReadings } from '@lemniscate/telemetry/process-readings.ts
 import type { MetricFamily } from '@lemniscate/shared/telemetry/metrics.ts';
 import { processMetrics } from '@lemniscate/shared/telemetry/process-metrics.ts';
 import type { TlsMaterial } from './adapters/tls-material.ts';
+import type { Log } from './application/ports/log.ts';
 import { createSessionTraces } from './application/sessions/session-traces.ts';
 import type { SessionTraces } from './application/sessions/session-traces.ts';
 import type { Config } from './config.ts';
@@ -11,6 +12,7 @@ export async function openTelemetry(
   config: Pick<Config, 'telemetry'>,
   tls: Pick<TlsMaterial, 'name' | 'expiresAt'>,
   ofServer: () => readonly MetricFamily[],
+  log: Log,
 ): Promise<{
   readonly traces: SessionTraces | null;
   collect(): Promise<readonly MetricFamily[]>;
@@ -28,6 +30,7 @@ export async function openTelemetry(
     instance: tls.name,
     environment: process.env,
     collect,
+    onLost: (error) => log.warn({ err: error }, 'the last spans and metrics could not be sent'),
   });
   return { traces: createSessionTraces(telemetry.tracer), collect, stop: telemetry.stop };
 }

@@ -147,7 +147,7 @@ async function startInFolder(
   ]);
   log.info({ server: tls.name, driver: driver.name, capabilities, destroyed }, 'starting');
 
-  const watch = await openTelemetry(config, tls, () => serverMetrics(status(), desk));
+  const watch = await openTelemetry(config, tls, () => serverMetrics(status(), desk), log);
   const point = readCrashPoint(config.crashPoints);
   if (point !== null)
     log.warn({}, 'LEMNISCATE_CRASH_POINTS is set: this process kills itself where it is told to');

@@ -99,6 +99,7 @@ async function openTelemetry(
     instance: `${hostname()}-${process.pid}`,
     environment: process.env,
     collect,
+    onLost: (error) => log('warn', 'the last spans and metrics could not be sent', errorFields(error)),
   });
 }
 

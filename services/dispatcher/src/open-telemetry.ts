@@ -3,6 +3,7 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { MetricFamily } from '@lemniscate/shared/telemetry/metrics.ts';
 import { processMetrics } from '@lemniscate/shared/telemetry/process-metrics.ts';
 import type { Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
+import type { Log } from './application/ports/log.ts';
 import type { Database } from './application/ports/transaction.ts';
 import { createMetricsCollector } from './application/telemetry/collect-metrics.ts';
 import type { DispatcherConfig } from './config.ts';
@@ -14,12 +15,13 @@ interface Watched {
   readonly measures: RequestMeasures;
   readonly certificateExpiresAt: Date;
   readonly instance: string;
+  readonly log: Log;
 }
 
 /** What watches this dispatcher. Without an endpoint OpenTelemetry is not even loaded, and `/metrics` works all the same. */
 export async function openTelemetry(
   config: Pick<DispatcherConfig, 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
-  { database, clock, measures, certificateExpiresAt, instance }: Watched,
+  { database, clock, measures, certificateExpiresAt, instance, log }: Watched,
   parts: AsyncDisposableStack,
 ): Promise<{
   readonly tracer: Tracer | null;
@@ -38,6 +40,7 @@ export async function openTelemetry(
     instance,
     environment: process.env,
     collect: collectMetrics,
+    onLost: (error) => log.warn({ err: error }, 'the last spans and metrics could not be sent'),
   });
   parts.defer(() => telemetry.stop());
   return { tracer: telemetry.tracer, collectMetrics };
