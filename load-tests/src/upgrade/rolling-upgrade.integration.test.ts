@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createTestFleet, ordinaryRequest } from '@lemniscate/dispatcher/testing/test-fleet.ts';
 import type { TestDispatcher } from '@lemniscate/dispatcher/testing/test-fleet.ts';
 import { within } from '@lemniscate/dispatcher/testing/within.ts';
@@ -28,6 +27,8 @@ const asOld = ({
   profiles,
   draining,
 });
+/** Sessions under way at any time: both servers' slots are in use, and none waits for long. */
+const openAtOnce = 12;
 /** What some later version may say beside. */
 const asNew = (status: ServerStatus): object => ({
   ...status,
@@ -78,7 +79,12 @@ test('dispatchers and servers are replaced one after the other, and no session i
         ids.push(answer.body.id);
         return true;
       });
-      await delay(40);
+      await within(30_000, 'a few of them have ended', async () => {
+        const [open] = await fleet.sql<{ open: number }>(
+          `SELECT count(*)::int AS open FROM sessions WHERE ended_at IS NULL`,
+        );
+        return (open?.open ?? 0) < openAtOnce;
+      });
     }
   })();
   const placedOn = async (names: RegExp): Promise<number> => {

@@ -8,6 +8,8 @@ export interface TcpProxy {
   /** Drops every connection and refuses new ones. */
   cut(): void;
   mend(): void;
+  /** Connections that stand now. */
+  connections(): number;
   close(): void;
 }
 
@@ -50,6 +52,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     mend: () => {
       isCut = false;
     },
+    connections: () => sockets.size / 2,
     close: () => {
       server.close();
       dropAll();

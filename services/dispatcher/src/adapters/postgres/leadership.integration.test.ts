@@ -68,6 +68,7 @@ test('a holder that is cut off steps down by itself', async (t) => {
   t.after(() => other.close());
   await settled('the other leads', other.leads);
   proxy.mend();
-  await new Promise((settle) => setTimeout(settle, 0));
+  // It has come back and asked for the lock, and somebody else holds it.
+  await settled('it is connected again', () => proxy.connections() > 0);
   assert.equal(cutOff.leads(), false);
 });
