@@ -202,3 +202,33 @@ test('a mail server that is not there, and none at all, are told without their p
   assert.match(JSON.stringify(none), /LEMNISCATE_SMTP_URL/);
   await guarded.close();
 });
+
+/** A place of each kind whose receiver is this machine's; the compiler asks for one of a new kind. */
+const places: Readonly<Record<NoticePlace['kind'], () => { place: NoticePlace; key: string }>> = {
+  webhook: () => ({ place: here(), key: signingKey }),
+  slack: () => ({ place: { kind: 'slack' }, key: `http://127.0.0.1:${port}/services/T/B/hunter22` }),
+  email: () => ({ place: { kind: 'email', addresses: ['one@example.org'] }, key: '' }),
+};
+
+for (const [kind, placeOf] of Object.entries(places)) {
+  test(`the contract, ${kind}: what was taken is told as taken`, async () => {
+    say(200);
+    const { place, key } = placeOf();
+    const outcome = (await using(true, (send) => send(place, key))) as { ok: boolean };
+    assert.equal(outcome.ok, true);
+  });
+
+  test(`the contract, ${kind}: a receiver that hangs up is an outcome in words, without a secret`, async () => {
+    answer = (_request, response) => void response.destroy();
+    const { place, key } = placeOf();
+    // This receiver speaks HTTP: to a mail program it is one that breaks off.
+    const outcome = (await using(
+      true,
+      (send) => send(place, key),
+      `smtp://user:hunter22@127.0.0.1:${port}`,
+    )) as { ok: boolean; fault?: string };
+    assert.equal(outcome.ok, false);
+    assert.match(outcome.fault ?? '', /^[A-Z].*\.$/);
+    assert.doesNotMatch(JSON.stringify(outcome), /hunter22|whsec_/);
+  });
+}
