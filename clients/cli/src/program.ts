@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { registerAccounts } from './commands/accounts.ts';
 import { registerAcp } from './commands/acp.ts';
 import { registerRoles, registerTokens } from './commands/access.ts';
 import { registerAuditExporters } from './commands/audit-exporters.ts';
@@ -21,9 +22,11 @@ import { registerApprovals, registerSessions } from './commands/sessions.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerEnvironments } from './commands/environments.ts';
 import { registerExtend } from './commands/extend.ts';
+import { registerHooks } from './commands/hooks.ts';
 import { registerInbox } from './commands/inbox.ts';
 import { registerIntake } from './commands/intake.ts';
 import { registerMessage } from './commands/message.ts';
+import { registerNotify } from './commands/notify.ts';
 import { registerObjects } from './commands/objects.ts';
 import { registerPause } from './commands/pause.ts';
 import { registerProjects } from './commands/projects.ts';
@@ -58,6 +61,9 @@ const commands = [
   registerFiles,
   registerObjects,
   registerTriggers,
+  registerHooks,
+  registerAccounts,
+  registerNotify,
   registerInbox,
   registerPolicyCheck,
   registerPolicyJudge,

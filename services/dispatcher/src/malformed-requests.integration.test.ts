@@ -7,7 +7,9 @@ import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 
 const perRoute = 200;
-const routes = Object.keys(accessTable).filter((route) => !route.endsWith('/events'));
+const routes = Object.keys(accessTable);
+/** These answer without an end: that the head came is enough. */
+const isStream = (route: string): boolean => route.startsWith('GET ') && route.endsWith('/events');
 
 /** Repeatable randomness. */
 function randomness(seed: number): (below: number) => number {
@@ -100,6 +102,10 @@ describe('malformed requests', () => {
         },
         ...(sendsBody ? { body } : {}),
       });
+      if (isStream(route) && answer.statusCode < 400) {
+        answer.body.on('error', () => undefined).destroy();
+        return;
+      }
       const text = await answer.body.text();
       if (answer.statusCode >= 500)
         wrong.push(`${route} (${seed}): ${answer.statusCode} ${text.slice(0, 200)}`);

@@ -197,6 +197,38 @@ describe('what starts sessions', () => {
     assert.deepEqual((await post(event('5'))).body.deliveries, []);
   });
 
+  test('events are taken as one document and as headers with data, as CloudEvents sends them', async () => {
+    const filters = [{ exact: { type: 'org.example.modes' } }, { exact: { 'data.branch': 'main' } }];
+    const trigger = await makeTrigger({ kind: 'event', filters });
+    const path = '/v1/events?project=lab';
+    const type = 'org.example.modes';
+    const structured = await call<{ deliveries: string[] }>('POST', path, event('m1', { type }), {
+      'content-type': 'application/cloudevents+json; charset=utf-8',
+    });
+    assert.deepEqual([structured.status, structured.body.deliveries.length], [202, 1]);
+    const attributes = { 'ce-specversion': '1.0', 'ce-id': 'm2', 'ce-source': '/ci', 'ce-type': type };
+    const binary = (more: Record<string, string> = {}, data: object = { branch: 'main' }) =>
+      call<{ duplicate: boolean; deliveries: string[] } & Problem>('POST', path, data, {
+        ...attributes,
+        ...more,
+      });
+    const first = await binary();
+    assert.deepEqual([first.status, first.body.deliveries.length], [202, 1]);
+    assert.equal((await binary()).body.duplicate, true);
+    for (const [fault, more] of [
+      ['a NUL', { 'ce-id': 'm3', 'ce-extra': '%00' }],
+      ['no UTF-8', { 'ce-id': 'm3', 'ce-subject': '%ff' }],
+      ['an unknown version', { 'ce-id': 'm3', 'ce-specversion': '0.3' }],
+      ['data that is no JSON', { 'ce-id': 'm3', 'content-type': 'text/plain' }],
+    ] as const) {
+      const refused = await binary(more);
+      assert.deepEqual([refused.status, refused.body.code], [400, 'request_invalid'], fault);
+    }
+    const batch = { 'content-type': 'application/cloudevents-batch+json' };
+    assert.equal((await call('POST', path, [event('m4', { type })], batch)).status, 400);
+    assert.equal((await settled(`trigger=${trigger.id}`, 2)).length, 2);
+  });
+
   test('an object that enters a status sets off a trigger of the workspace', async () => {
     const filters = [
       { exact: { type: 'lemniscate.object.changed' } },

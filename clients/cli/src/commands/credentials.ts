@@ -4,32 +4,14 @@ import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
+import { readSecret } from './read-input.ts';
 
-const maxBytes = 64 * 1024;
 const pathOf = (agent: string, name?: string): string =>
   `/v1/agents/${encodeURIComponent(agent)}/credentials${name === undefined ? '' : `/${encodeURIComponent(name)}`}`;
 
-/** From standard input, so that it stands in no history and no process list. One line end at its end is not part of it. */
 async function readValue(io: CommandIo): Promise<string> {
-  if (io.interactive)
-    throw new CodedError(
-      'request_invalid',
-      'The value comes on standard input: lemniscate agents credentials set AGENT NAME < FILE',
-    );
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of io.stdin as AsyncIterable<Buffer | string>) {
-    const chunk = Buffer.from(piece);
-    bytes += chunk.length;
-    if (bytes > maxBytes)
-      throw new CodedError('request_invalid', `The value is longer than ${maxBytes} bytes.`);
-    pieces.push(chunk);
-  }
-  const parsed = setCredentialSchema.safeParse({
-    value: Buffer.concat(pieces)
-      .toString()
-      .replace(/\r?\n$/, ''),
-  });
+  const value = await readSecret(io, 'lemniscate agents credentials set AGENT NAME');
+  const parsed = setCredentialSchema.safeParse({ value });
   if (parsed.success) return parsed.data.value;
   throw new CodedError(
     'request_invalid',

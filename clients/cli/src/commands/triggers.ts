@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { deliveryPageSchema } from '@lemniscate/shared/api/delivery.ts';
 import {
   takenEventSchema,
@@ -8,36 +7,15 @@ import {
   triggerViewSchema,
 } from '@lemniscate/shared/api/trigger.ts';
 import type { TriggerView } from '@lemniscate/shared/api/trigger.ts';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
-import { parse } from 'yaml';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
+import { readDefinition, readYaml } from './read-input.ts';
 
 const triggerPath = (id: string): string => `/v1/triggers/${encodeURIComponent(id)}`;
 
-/** Reads YAML, and so JSON. @throws CodedError `request_invalid` */
-async function readYaml(file: string): Promise<unknown> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new CodedError('request_invalid', `${file} cannot be read: ${error.code ?? error.message}.`);
-  });
-  try {
-    return parse(text, { maxAliasCount: 10 });
-  } catch (error) {
-    throw new CodedError('request_invalid', `${file} is not YAML: ${(error as Error).message}`);
-  }
-}
-
-async function readDefinition(file: string) {
-  const parsed = triggerDefinitionSchema.safeParse(await readYaml(file));
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  throw new CodedError(
-    'request_invalid',
-    `${file} is not the definition of a trigger. ${faults.join('; ')}.`,
-  );
-}
+const readTrigger = (file: string) => readDefinition(file, triggerDefinitionSchema, 'a trigger');
 
 function showTrigger(io: CommandIo, trigger: TriggerView): void {
   const { definition, enabled, disabledReason, nextAt } = trigger;
@@ -68,7 +46,7 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     .argument('<file>', 'YAML: name, agent, task, when, repository, model')
     .option('--project <id>', 'the project', 'local')
     .action(async (file: string, { project }: { project: string }) => {
-      const body = { project, definition: await readDefinition(file) };
+      const body = { project, definition: await readTrigger(file) };
       const client = await connectFleet(io);
       showTrigger(io, await client.json('/v1/triggers', triggerViewSchema, { method: 'POST', body }));
     });
@@ -78,7 +56,7 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     .argument('<trigger>')
     .argument('<file>')
     .action(async (id: string, file: string) => {
-      const body = await readDefinition(file);
+      const body = await readTrigger(file);
       const client = await connectFleet(io);
       const { version } = await client.json(triggerPath(id), triggerViewSchema);
       const headers = { 'if-match': `"${version}"` };
@@ -107,7 +85,7 @@ function registerTrials(triggers: Command, io: CommandIo): void {
     .option('--event <file>', 'a CloudEvent as JSON')
     .option('--project <id>', 'the project', 'local')
     .action(async (file: string, { event, project }: { event?: string; project: string }) => {
-      const { when } = await readDefinition(file);
+      const { when } = await readTrigger(file);
       const body = { project, when, ...(event === undefined ? {} : { event: await readYaml(event) }) };
       const client = await connectFleet(io);
       const tried = await client.json('/v1/triggers/try', triedTriggerSchema, { method: 'POST', body });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
@@ -42,11 +43,15 @@ after(async () => {
 });
 
 /** Runs the command line as a person would. */
-async function lemniscate(...words: string[]): Promise<string> {
+const lemniscate = (...words: string[]): Promise<string> => lemniscateWith('', ...words);
+
+/** The same with something on standard input. */
+async function lemniscateWith(input: string, ...words: string[]): Promise<string> {
   const child = spawn(process.execPath, [join(projectRoot, 'clients/cli/bin/lemniscate.mjs'), ...words], {
     env: { ...site.environment, TMPDIR: site.scratch },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  child.stdin.end(input);
   const [stdout, stderr, code] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
@@ -120,6 +125,44 @@ test('a schedule starts a session that runs to its end, and the deliveries say s
   });
   await lemniscate('triggers', 'remove', made.id);
   assert.match(await lemniscate('triggers', 'deliveries'), /cron\s+fixer\s+started/);
+});
+
+test('hooks, accounts and who is told are handled over the command line', async () => {
+  const file = join(site.scratch, 'definition.yaml');
+  await writeFile(file, 'name: our issues\n');
+  const made = await lemniscate('hooks', 'create', 'github', file);
+  const hook = /hook_\w+/.exec(made)?.[0] ?? '';
+  const secret = made.trim().split('\n').at(-1) ?? '';
+  assert.ok(secret.length >= 32);
+  assert.match(await lemniscate('hooks', 'list'), new RegExp(`${hook}.*/v1/hooks/${hook}.*our issues`));
+  await writeFile(file, 'name: our issues\nagent: fixer\nenabled: false\n');
+  const changed = await lemniscateWith('a-secret-of-mine\n', 'hooks', 'change', hook, file, '--secret');
+  assert.match(changed, /out of use/);
+  assert.doesNotMatch(changed, /a-secret-of-mine/);
+  assert.equal(await lemniscate('hooks', 'remove', hook), 'Removed.\n');
+
+  const { subject } = await site.client.json('/v1/me', z.object({ subject: z.string() }));
+  await lemniscate('accounts', 'link', 'gitlab', 'lab.pat', subject);
+  assert.match(await lemniscate('accounts', 'list'), new RegExp(`gitlab\\s+lab\\.pat\\s+${subject}`));
+  await lemniscate('accounts', 'unlink', 'gitlab', 'lab.pat');
+  assert.equal(await lemniscate('accounts', 'list'), '');
+
+  const place = 'place: { kind: webhook, url: "https://bridge.example.invalid/in" }';
+  await writeFile(file, `name: a bridge\n${place}\nevents: [test]\n`);
+  const target = /tgt_\w+/.exec(await lemniscate('notify', 'create', file))?.[0] ?? '';
+  const message = (await lemniscate('notify', 'test', target)).trim();
+  await until('it was tried', async () => {
+    const log = await lemniscate('notify', 'log', target);
+    return /name is not known|could not be reached/.test(log) ? log : undefined;
+  });
+  await lemniscate('notify', 'resend', target, message);
+  await writeFile(file, `name: comments\nplace: { kind: github }\nevents: [object.commented]\n`);
+  const carried = await lemniscateWith('a-token-of-a-bot', 'notify', 'create', file, '--secret');
+  assert.match(carried, /github\s+local\s+enabled/);
+  assert.doesNotMatch(carried, /a-token-of-a-bot/);
+  await lemniscate('notify', 'remove', /tgt_\w+/.exec(carried)?.[0] ?? '');
+  await lemniscate('notify', 'remove', target);
+  assert.equal(await lemniscate('notify', 'list'), '');
 });
 
 test('a change over the command line is guarded by the version that it saw', async () => {

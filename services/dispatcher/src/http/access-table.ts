@@ -191,6 +191,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'POST /v1/events': row('triggers', 'queryOrDefault', workers),
   'GET /v1/hooks': row('triggers', 'somewhere', [...admins, 'auditor']),
   'POST /v1/hooks': row('triggers', 'body', admins),
+  'GET /v1/hooks/:hook': row('triggers', 'somewhere', [...admins, 'auditor']),
   'PUT /v1/hooks/:hook': row('triggers', 'somewhere', admins),
   'DELETE /v1/hooks/:hook': row('triggers', 'somewhere', admins),
   // other systems have no login: the signature over the bytes is theirs
@@ -201,6 +202,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   // who is told of what happens
   'GET /v1/notify-targets': row('triggers', 'somewhere', [...admins, 'auditor']),
   'POST /v1/notify-targets': row('triggers', 'body', admins),
+  'GET /v1/notify-targets/:target': row('triggers', 'somewhere', [...admins, 'auditor']),
   'PUT /v1/notify-targets/:target': row('triggers', 'somewhere', admins),
   'DELETE /v1/notify-targets/:target': row('triggers', 'somewhere', admins),
   'POST /v1/notify-targets/:target/test': row('triggers', 'somewhere', admins),

@@ -13,7 +13,14 @@ import {
 } from '@lemniscate/shared/api/trigger.ts';
 import { linkAccount, listLinks, unlinkAccount } from '../application/triggers/account-links.ts';
 import type { LinkDeps } from '../application/triggers/account-links.ts';
-import { changeHook, createHook, listHooks, removeHook, toHookView } from '../application/triggers/hooks.ts';
+import {
+  changeHook,
+  createHook,
+  findHook,
+  listHooks,
+  removeHook,
+  toHookView,
+} from '../application/triggers/hooks.ts';
 import type { HookDeps } from '../application/triggers/hooks.ts';
 import { takeWebhook } from '../application/triggers/take-webhook.ts';
 import type { WebhookDeps } from '../application/triggers/take-webhook.ts';
@@ -42,6 +49,16 @@ export function registerHookRoutes(app: App, deps: HookRouteDeps): void {
       const { hook, secret } = await createHook(deps, personOf(request), request.body);
       void reply.header('etag', etagOf(hook.version));
       return reply.code(201).send({ ...toHookView(hook, deps.publicUrl()), secret });
+    },
+  );
+
+  app.get(
+    '/v1/hooks/:hook',
+    { schema: { params: hookParams, response: { 200: hookViewSchema } } },
+    async (request, reply) => {
+      const row = await findHook(deps.database, personOf(request), request.params.hook);
+      void reply.header('etag', etagOf(row.version));
+      return toHookView(row, deps.publicUrl());
     },
   );
 

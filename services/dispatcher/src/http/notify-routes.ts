@@ -14,6 +14,7 @@ import { listMessages, sendAgain, sendTest } from '../application/notify/message
 import {
   changeTarget,
   createTarget,
+  findTarget,
   listTargets,
   removeTarget,
   toTargetView,
@@ -40,6 +41,16 @@ export function registerNotifyRoutes(app: App, deps: TargetDeps): void {
       const { target, secret } = await createTarget(deps, personOf(request), request.body);
       void reply.header('etag', etagOf(target.version));
       return reply.code(201).send({ ...toTargetView(target), secret });
+    },
+  );
+
+  app.get(
+    '/v1/notify-targets/:target',
+    { schema: { params: targetParams, response: { 200: targetViewSchema } } },
+    async (request, reply) => {
+      const row = await findTarget(deps.database, personOf(request), request.params.target);
+      void reply.header('etag', etagOf(row.version));
+      return toTargetView(row);
     },
   );
 

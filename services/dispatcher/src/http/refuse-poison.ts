@@ -13,12 +13,17 @@ export function refusePoison(app: App): void {
       ['query', request.query],
       ['path', request.params],
     ] as const)
-      if (someText(value, isPoison))
-        throw new CodedError(
-          'request_invalid',
-          `The ${where} holds a NUL character or half a surrogate pair. Send text without them.`,
-        );
+      requireHarmless(where, value);
   });
+}
+
+/** @param where for the sentence @throws CodedError `request_invalid` for text that nothing can store */
+export function requireHarmless(where: string, value: unknown): void {
+  if (!someText(value, isPoison)) return;
+  throw new CodedError(
+    'request_invalid',
+    `The ${where} holds a NUL character or half a surrogate pair. Send text without them.`,
+  );
 }
 
 function isPoison(text: string): boolean {

@@ -31,7 +31,7 @@ const notice: OutgoingNotice = {
 /** A receiver on this machine; what it answers is the test's to say. */
 let receiver: Server;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
-const got: { headers: IncomingMessage['headers']; body: string }[] = [];
+const got: { url: string; headers: IncomingMessage['headers']; body: string }[] = [];
 let mailbox: SMTPServer;
 const mails: string[] = [];
 let mailPort = 0;
@@ -41,7 +41,7 @@ before(async () => {
   receiver = createServer((request, response) => {
     text(request).then(
       (body) => {
-        got.push({ headers: request.headers, body });
+        got.push({ url: `${request.method} ${request.url}`, headers: request.headers, body });
         answer(request, response);
       },
       () => response.destroy(),
@@ -80,14 +80,16 @@ after(async () => {
 /** The family, with this machine named by the operator or not. */
 async function using<Result>(
   allowed: boolean,
-  work: (send: (place: NoticePlace, key?: string, ms?: number) => Promise<unknown>) => Promise<Result>,
+  work: (
+    send: (place: NoticePlace, key?: string, ms?: number, told?: OutgoingNotice) => Promise<unknown>,
+  ) => Promise<Result>,
   smtp = `smtp://127.0.0.1:${mailPort}`,
 ): Promise<Result> {
   const guarded = createGuardedFetch({ privateHosts: allowed ? [`127.0.0.1:${port}`] : [], maxBytes: 1_024 });
   const notifiers = createNotifiers(guarded, { url: secret(smtp), from: 'fleet@example.org' });
   try {
-    return await work((place, key = signingKey, ms = 5_000) =>
-      notifiers[place.kind].send(notice, place, key, new Date(), AbortSignal.timeout(ms)),
+    return await work((place, key = signingKey, ms = 5_000, told = notice) =>
+      notifiers[place.kind].send(told, place, key, new Date(), AbortSignal.timeout(ms)),
     );
   } finally {
     await Promise.all(Object.values(notifiers).map((one) => one.close()));
@@ -203,28 +205,178 @@ test('a mail server that is not there, and none at all, are told without their p
   await guarded.close();
 });
 
+/** An agent's comment on the picture of a thing of another system. */
+const carried = (sourceKey: string, thread: string | null = null, body = 'Because & so'): OutgoingNotice => ({
+  ...notice,
+  data: { ...data, body, comment: 'cmt_1', byKind: 'agent', sourceKey, thread },
+});
+const sayJson = (status: number, value: object, headers: Record<string, string> = {}) => {
+  answer = (_request, response) =>
+    void response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(JSON.stringify(value));
+};
+const token = 'hunter22-token-of-a-bot';
+const base = () => `http://127.0.0.1:${port}`;
+const threadOfSlack = 'T1/C1/1764450000.000100';
+
+test('GitHub: the comment goes to the issue, in a review to its thread, and is known by its number there', async () => {
+  const place = (): NoticePlace => ({ kind: 'github', url: `${base()}/` });
+  sayJson(201, { id: 77, html_url: 'https://github.com/org/app/issues/12#issuecomment-77' });
+  got.splice(0);
+  await using(true, async (send) => {
+    assert.deepEqual(await send(place(), token, 5_000, carried('org/app#12')), {
+      ok: true,
+      status: 201,
+      posted: {
+        key: 'issue_comment:77',
+        url: 'https://github.com/org/app/issues/12#issuecomment-77',
+      },
+    });
+    const review = (await send(place(), token, 5_000, carried('org/app#12', '501'))) as {
+      posted: { key: string };
+    };
+    assert.equal(review.posted.key, 'pull_request_review_comment:77');
+    for (const key of ['org/app', 'org/../x#1', 'org/app#1/../../2', ''])
+      assert.equal(((await send(place(), token, 5_000, carried(key))) as { ok: boolean }).ok, false, key);
+  });
+  assert.deepEqual(
+    got.map(({ url }) => url),
+    ['POST /repos/org/app/issues/12/comments', 'POST /repos/org/app/pulls/12/comments/501/replies'],
+  );
+  const [first] = got;
+  assert.equal(first?.headers.authorization, `Bearer ${token}`);
+  assert.equal(first?.headers['x-github-api-version'], '2022-11-28');
+  const { body } = JSON.parse(first?.body ?? '{}') as { body: string };
+  assert.equal(body, '**fixer**\n\nBecause & so\n\n<!-- lemniscate:cmt_1 -->');
+});
+
+test('GitHub: a used-up limit is waited for by its own clock, and a repository without issues ends nothing else', async () => {
+  await using(true, async (send) => {
+    const place: NoticePlace = { kind: 'github', url: base() };
+    const now = Date.parse('2026-01-01T00:00:00Z');
+    sayJson(
+      403,
+      {},
+      {
+        date: new Date(now).toUTCString(),
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': String(now / 1_000 + 90),
+      },
+    );
+    assert.deepEqual(await send(place, token, 5_000, carried('org/app#12')), {
+      ok: false,
+      status: 403,
+      fault: 'It answered 403.',
+      retryAfterSeconds: 90,
+    });
+    sayJson(410, { message: 'Issues are disabled for this repo' });
+    assert.deepEqual(await send(place, token, 5_000, carried('org/app#12')), {
+      ok: false,
+      status: 410,
+      fault: 'It answered 410.',
+    });
+    // Taken is taken, though its answer cannot be read.
+    sayJson(201, { id: 1, body: 'x'.repeat(5_000) });
+    assert.deepEqual(await send(place, token, 5_000, carried('org/app#12')), { ok: true, status: 201 });
+  });
+});
+
+test('GitLab: the note goes into the thread that it answers, of an issue or a merge request', async () => {
+  sayJson(201, { id: 88, body: 'x' });
+  got.splice(0);
+  await using(true, async (send) => {
+    const place: NoticePlace = { kind: 'gitlab', url: `${base()}/git` };
+    const posted = await send(place, token, 5_000, carried('group/sub/app!3', 'd1f'));
+    assert.deepEqual(posted, { ok: true, status: 201, posted: { key: 'note:88', url: null } });
+    await send(place, token, 5_000, carried('org/app#4'));
+  });
+  assert.deepEqual(
+    got.map(({ url }) => url),
+    [
+      'POST /git/api/v4/projects/group%2Fsub%2Fapp/merge_requests/3/discussions/d1f/notes',
+      'POST /git/api/v4/projects/org%2Fapp/issues/4/notes',
+    ],
+  );
+});
+
+test('an agent’s words are no command of the account that carries them, and call nobody', async () => {
+  sayJson(201, { id: 88 });
+  got.splice(0);
+  const words = '/close\n  /merge\n@dependabot merge, `@all`\n/usr/bin/env\nmail me@example.org, a/b';
+  await using(true, (send) =>
+    send({ kind: 'gitlab', url: base() }, token, 5_000, carried('org/app#4', null, words)),
+  );
+  const { body } = JSON.parse(got[0]?.body ?? '{}') as { body: string };
+  // GitLab carries out lines that begin so, bots what they are told by name.
+  assert.match(words, /^\s*\/[a-z]/m);
+  assert.doesNotMatch(body, /^\s*\/[a-z]/m);
+  assert.doesNotMatch(body, /@(dependabot|all)/);
+  assert.equal(
+    body.replaceAll('\u200B', ''),
+    `**fixer**\n\n${words}\n\n<!-- lemniscate:cmt_1 -->`,
+    'and nothing else is changed',
+  );
+  assert.match(body, /mail me@example\.org, a\/b/);
+});
+
+test('Slack: the answer goes into the thread; what Slack refuses with 200 is refused', async () => {
+  sayJson(200, { ok: true, channel: 'C1', ts: '1764450001.000100' });
+  got.splice(0);
+  await using(true, async (send) => {
+    const place: NoticePlace = { kind: 'slack_thread', url: base() };
+    const told = carried(threadOfSlack, null, 'Tell <!channel> & all');
+    assert.deepEqual(await send(place, token, 5_000, told), { ok: true, status: 200 });
+    sayJson(200, { ok: false, error: 'not_in_channel' });
+    assert.deepEqual(await send(place, token, 5_000, told), {
+      ok: false,
+      status: 200,
+      fault: 'Slack refused it: not_in_channel.',
+    });
+  });
+  assert.equal(got[0]?.url, 'POST /api/chat.postMessage');
+  const said = JSON.parse(got[0]?.body ?? '{}') as Record<string, string>;
+  assert.deepEqual(
+    [said['channel'], said['thread_ts'], said['text']],
+    ['C1', '1764450000.000100', '*fixer*\nTell &lt;!channel&gt; &amp; all'],
+  );
+});
+
+interface Placed {
+  readonly place: NoticePlace;
+  readonly key: string;
+  readonly told?: OutgoingNotice;
+}
+
 /** A place of each kind whose receiver is this machine's; the compiler asks for one of a new kind. */
-const places: Readonly<Record<NoticePlace['kind'], () => { place: NoticePlace; key: string }>> = {
+const places: Readonly<Record<NoticePlace['kind'], () => Placed>> = {
   webhook: () => ({ place: here(), key: signingKey }),
   slack: () => ({ place: { kind: 'slack' }, key: `http://127.0.0.1:${port}/services/T/B/hunter22` }),
   email: () => ({ place: { kind: 'email', addresses: ['one@example.org'] }, key: '' }),
+  github: () => ({ place: { kind: 'github', url: base() }, key: token, told: carried('org/app#12') }),
+  gitlab: () => ({ place: { kind: 'gitlab', url: base() }, key: token, told: carried('org/app#12') }),
+  slack_thread: () => ({
+    place: { kind: 'slack_thread', url: base() },
+    key: token,
+    told: carried(threadOfSlack),
+  }),
 };
 
 for (const [kind, placeOf] of Object.entries(places)) {
   test(`the contract, ${kind}: what was taken is told as taken`, async () => {
-    say(200);
-    const { place, key } = placeOf();
-    const outcome = (await using(true, (send) => send(place, key))) as { ok: boolean };
+    sayJson(200, { ok: true, id: 1 });
+    const { place, key, told } = placeOf();
+    const outcome = (await using(true, (send) => send(place, key, 5_000, told))) as { ok: boolean };
     assert.equal(outcome.ok, true);
   });
 
   test(`the contract, ${kind}: a receiver that hangs up is an outcome in words, without a secret`, async () => {
     answer = (_request, response) => void response.destroy();
-    const { place, key } = placeOf();
+    const { place, key, told } = placeOf();
     // This receiver speaks HTTP: to a mail program it is one that breaks off.
     const outcome = (await using(
       true,
-      (send) => send(place, key),
+      (send) => send(place, key, 5_000, told),
       `smtp://user:hunter22@127.0.0.1:${port}`,
     )) as { ok: boolean; fault?: string };
     assert.equal(outcome.ok, false);

@@ -2,7 +2,10 @@ import type { Notifiers } from '../../application/ports/notifier.ts';
 import type { GuardedFetch } from '../outgoing/guarded-fetch.ts';
 import { createEmailNotifier } from './email.ts';
 import type { MailServer } from './email.ts';
+import { createGithubNotifier } from './github.ts';
+import { createGitlabNotifier } from './gitlab.ts';
 import { createPostOutside } from './post-outside.ts';
+import { createSlackThreadNotifier } from './slack-thread.ts';
 import { createSlackNotifier } from './slack.ts';
 import { createWebhookNotifier } from './webhook.ts';
 
@@ -13,5 +16,8 @@ export function createNotifiers(guarded: GuardedFetch, mail: MailServer | null):
     webhook: createWebhookNotifier(post),
     slack: createSlackNotifier(post),
     email: createEmailNotifier(mail),
+    github: createGithubNotifier(post),
+    gitlab: createGitlabNotifier(post),
+    slack_thread: createSlackThreadNotifier(post),
   };
 }

@@ -36,6 +36,26 @@ export const grantsOfPerson = `coalesce((
   WHERE (b.kind = 'person' AND b.principal = p.subject) OR (b.kind = 'group' AND p.groups ? b.principal)
 ), '[]')`;
 
+/** Most people of one answer. */
+const mostPeople = 1_000;
+
+/** Those of the known people who hold one of the roles everywhere, or in the project. Bound people count unseen. */
+export async function subjectsWith(
+  tx: Transaction,
+  project: string,
+  wanted: readonly Role[],
+): Promise<string[]> {
+  const rows = await tx.query<{ subject: string }>(
+    `SELECT p.subject FROM people p JOIN role_bindings b ON b.kind = 'group' AND p.groups ? b.principal
+       WHERE b.role = ANY($2) AND b.project_id IN ('${everyProject}', $1)
+     UNION SELECT b.principal FROM role_bindings b
+       WHERE b.kind = 'person' AND b.role = ANY($2) AND b.project_id IN ('${everyProject}', $1)
+     ORDER BY 1 LIMIT ${mostPeople}`,
+    [project, wanted],
+  );
+  return rows.map(({ subject }) => subject);
+}
+
 /**
  * Binds a role. Whoever administers a project binds its roles; everything else is an administrator's.
  * @throws CodedError `forbidden`, `project_unknown`

@@ -1,4 +1,8 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { NewId } from '@lemniscate/shared/id.ts';
+import { everyProject } from '@lemniscate/shared/identity/roles.ts';
+import { subjectsWith } from '../access/role-bindings.ts';
+import { putIntoInbox } from '../inbox/inbox.ts';
 import { tellTargets } from '../notify/tell-targets.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 
@@ -125,11 +129,12 @@ async function grant(tx: Transaction, escrow: Escrow, budget: BudgetRow): Promis
 }
 
 /**
- * Gives back what ended sessions did not spend of their slices, and says which budgets have come to their warning.
+ * Gives back what ended sessions did not spend of their slices, and tells of the budgets that have come to their warning.
  * What such a session spent stays granted: its slice shrinks to it.
  */
 export async function returnSlices(
   database: Database,
+  newId: NewId,
 ): Promise<{ readonly returned: number; readonly warned: readonly CostBudget[] }> {
   return database.transaction(async (tx) => {
     // Before anything comes back: what is held right now is what a person must know of.
@@ -137,13 +142,7 @@ export async function returnSlices(
       `UPDATE cost_budgets SET warned = true WHERE NOT warned AND granted_usd >= amount_usd * ${warningShare}
          AND month = ${thisMonth} RETURNING ${shown}`,
     );
-    for (const { scope, name, amountUsd, grantedUsd, month } of warned)
-      await tellTargets(tx, {
-        project: scope === 'project' ? name : null,
-        type: 'budget.warning',
-        about: `budget:${scope}:${name}:${month}:${amountUsd}`,
-        data: { scope, name, amountUsd, grantedUsd, month },
-      });
+    for (const budget of warned) await tellOfWarning(tx, newId, budget);
     const rows = await tx.query<{ scope: string; name: string; usd: string }>(
       `WITH over AS (
          SELECT c.scope, c.name, c.month, c.session_id, c.granted_usd, (
@@ -169,6 +168,36 @@ export async function returnSlices(
     return { returned: rows.length, warned };
   });
 }
+
+/** Tells those outside who want to know, and puts it into the inboxes of those whom it concerns. */
+async function tellOfWarning(tx: Transaction, newId: NewId, budget: CostBudget): Promise<void> {
+  const { scope, name, amountUsd, grantedUsd, month } = budget;
+  const about = `budget:${scope}:${name}:${month}:${amountUsd}`;
+  const project = scope === 'project' ? name : everyProject;
+  await tellTargets(tx, {
+    project: scope === 'project' ? name : null,
+    type: 'budget.warning',
+    about,
+    data: { scope, name, amountUsd, grantedUsd, month },
+  });
+  const [people, using] = await Promise.all([
+    subjectsWith(tx, project, ['administrator', 'finops', 'project_admin']),
+    tx.query<{ subject: string }>(
+      `SELECT DISTINCT s.opened_by AS subject FROM cost_slices c JOIN sessions s ON s.id = c.session_id
+       WHERE c.scope = $1 AND c.name = $2 AND c.month = $3::date AND NOT c.returned ORDER BY 1 LIMIT ${mostTold}`,
+      [scope, name, month],
+    ),
+  ]);
+  await putIntoInbox({ newId }, tx, [...people, ...using.map(({ subject }) => subject)], {
+    kind: 'budget',
+    project,
+    title: `The budget of ${scope} ${name} has come to its warning: ${grantedUsd} of ${amountUsd} US dollars are granted`,
+    about,
+  });
+}
+
+/** People with sessions under way that are told; those who answer for the budget are told in any case. */
+const mostTold = 200;
 
 /** Names the cost centre of a project's future costs; what was appended keeps the one it had. */
 export async function setCostCentre(tx: Transaction, project: string, costCentre: string): Promise<void> {

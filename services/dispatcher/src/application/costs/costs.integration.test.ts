@@ -210,8 +210,28 @@ test('a budget of a project is never overshot by sessions in parallel, and refus
     `UPDATE sessions SET state = 'completed', ended_at = now() - interval '1 minute' WHERE id = ANY ($1)`,
     [claims.map(({ sessionId }) => sessionId)],
   );
-  assert.equal((await returnSlices(record.database)).warned.length, 1);
-  assert.equal((await returnSlices(record.database)).warned.length, 0);
+  await record.database.query(
+    `INSERT INTO role_bindings (kind, principal, role, project_id, bound_by) VALUES
+       ('person', 'frances', 'finops', '*', 'p'), ('person', 'alex', 'project_admin', 'local', 'p'),
+       ('person', 'elsewhere', 'project_admin', 'other', 'p'), ('person', 'mo', 'member', 'local', 'p')`,
+  );
+  assert.equal((await returnSlices(record.database, record.newId)).warned.length, 1);
+  assert.equal((await returnSlices(record.database, record.newId)).warned.length, 0);
+  const told = await record.database.query<{ subject: string; kind: string; title: string }>(
+    `SELECT subject, kind, title FROM inbox_items ORDER BY subject`,
+  );
+  const [opener] = await record.database.query<{ opened_by: string }>(
+    'SELECT opened_by FROM sessions WHERE id = $1',
+    [claims[0]?.sessionId],
+  );
+  assert.equal(told.length, 3);
+  assert.deepEqual(
+    new Set(told.map(({ subject }) => subject)),
+    new Set(['alex', 'frances', opener?.opened_by]),
+    'whoever answers for it and whose sessions use it, once, and nobody else',
+  );
+  assert.ok(told.every(({ kind }) => kind === 'budget'));
+  assert.match(told[0]?.title ?? '', /^The budget of project local has come to its warning: /);
   const [budget] = await record.database.query<{ usd: string }>(
     'SELECT granted_usd::float AS usd FROM cost_budgets',
   );

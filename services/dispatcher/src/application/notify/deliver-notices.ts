@@ -5,7 +5,7 @@ import type { AuditLog } from '../ports/audit-log.ts';
 import type { CredentialStore } from '../ports/credential-store.ts';
 import type { Log } from '../ports/log.ts';
 import type { NoticeOutcome, Notifiers } from '../ports/notifier.ts';
-import type { Database } from '../ports/transaction.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
 import { nextWait } from './backoff.ts';
 import { definitionOfTarget, record, targetSecret } from './targets.ts';
 
@@ -67,6 +67,7 @@ async function deliverOne(deps: NoticeDeps, row: DueRow): Promise<void> {
     );
     if (outcome.ok) {
       await tx.query(`UPDATE notices SET state = 'delivered', delivered_at = now() WHERE id = $1`, [row.id]);
+      if (outcome.posted !== undefined) await nameComment(tx, row, outcome.posted);
       return;
     }
     const wait = outcome.gone === true ? null : nextWait(row.tries, outcome.retryAfterSeconds, deps.random);
@@ -85,6 +86,19 @@ async function deliverOne(deps: NoticeDeps, row: DueRow): Promise<void> {
     const body = { target: row.target_id, project: row.project_id, reason: 'gone' };
     await record(deps, tx, row.project_id, { type: 'target.disabled', subject: deps.self, body });
   });
+}
+
+/** The comment has a name there now, by which it is known when that system's webhook tells of it. */
+async function nameComment(
+  tx: Transaction,
+  { payload }: DueRow,
+  { key, url }: { readonly key: string; readonly url: string | null },
+): Promise<void> {
+  await tx.query(
+    `UPDATE object_comments c SET source_key = $2, url = coalesce(c.url, $3) WHERE c.id = $1 AND c.source_key IS NULL
+       AND NOT EXISTS (SELECT FROM object_comments o WHERE o.object_id = c.object_id AND o.source_key = $2)`,
+    [payload.data['comment'], key, url],
+  );
 }
 
 /** Whatever goes wrong is an outcome: the log of deliveries is where people look. */

@@ -1,4 +1,4 @@
-import { targetDefinitionSchema } from '@lemniscate/shared/api/notify.ts';
+import { isCarrier, targetDefinitionSchema } from '@lemniscate/shared/api/notify.ts';
 import type { TargetDefinition, TargetView } from '@lemniscate/shared/api/notify.ts';
 import { fleetChain, reviewChain } from '@lemniscate/shared/audit/entry.ts';
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
@@ -76,7 +76,19 @@ function secretFor(
     case 'email':
       if (given !== undefined) throw invalid('E-mail needs no secret: the fleet has one mail server.');
       return null;
+    case 'github':
+    case 'gitlab':
+    case 'slack_thread':
+      if (given === undefined)
+        throw invalid('Comments are written with a token of that system: send it as the secret.');
+      return given;
   }
+}
+
+// A hook of any project names what is commented on: a token of the whole fleet would be every project admin's.
+function requireOneProject(project: string, { place }: TargetDefinition): void {
+  if (project === everyProject && isCarrier(place))
+    throw invalid('Comments are carried for one project: name it instead of "*".');
 }
 
 /**
@@ -94,6 +106,7 @@ export async function createTarget(
   },
 ): Promise<{ target: TargetRow; secret: string | null }> {
   requireAdmin(person, wanted.project);
+  requireOneProject(wanted.project, wanted.definition);
   const secret = secretFor(wanted.definition, wanted.secret, deps.newSecret);
   const target = await deps.database.transaction(async (tx) => {
     await requireProject(tx, wanted.project);
@@ -135,13 +148,13 @@ export async function changeTarget(
   return deps.database.transaction(async (tx) => {
     const current = await findTarget(tx, person, id, 'FOR UPDATE');
     requireVersion(current, change.seen);
-    const { place } = change.definition;
-    const samePlace = definitionOfTarget(current).place.kind === place.kind;
+    requireOneProject(current.project_id, change.definition);
+    const samePlace = isSamePlace(definitionOfTarget(current), change.definition);
     const secret =
       samePlace && change.secret === undefined
         ? null
         : secretFor(change.definition, change.secret, () => {
-            throw invalid('A place of another kind needs a secret of its own: send one.');
+            throw invalid('Another place needs a secret of its own: send one.');
           });
     const [row] = await tx.query<TargetRow>(
       `UPDATE notify_targets SET version = version + 1, definition = $2, enabled = $3, changed_by = $4,
@@ -153,6 +166,12 @@ export async function changeTarget(
     await record(deps, tx, row.project_id, changed(row, person));
     return row;
   });
+}
+
+/** A token that was given for one host is not shown to another. */
+function isSamePlace({ place: before }: TargetDefinition, { place: now }: TargetDefinition): boolean {
+  if (before.kind !== now.kind) return false;
+  return !isCarrier(now) || JSON.stringify(before) === JSON.stringify(now);
 }
 
 /** @throws CodedError `not_found`, `forbidden`, `version_conflict` */

@@ -1,3 +1,4 @@
+import { carriers } from '@lemniscate/shared/api/notify.ts';
 import type { NoticeType } from '@lemniscate/shared/api/notify.ts';
 import { everyProject } from '@lemniscate/shared/identity/roles.ts';
 import type { JsonValue } from '@lemniscate/shared/json.ts';
@@ -14,7 +15,13 @@ export interface Notice {
   readonly data: Readonly<Record<string, JsonValue>>;
   /** Names the thing: a target is told of it once. */
   readonly about: string;
+  /** An agent's comment on the picture of a thing in this system, to which it is carried. */
+  readonly carriedTo?: string;
 }
+
+const carrierKinds = Object.values(carriers)
+  .map((kind) => `'${kind}'`)
+  .join(', ');
 
 /** Writes a message for every target that wants it, in the transaction in which it happened. */
 export async function tellTargets(tx: Transaction, notice: Notice): Promise<void> {
@@ -22,8 +29,15 @@ export async function tellTargets(tx: Transaction, notice: Notice): Promise<void
     `INSERT INTO notices (target_id, type, payload, about)
      SELECT id, $2, jsonb_build_object('type', $2::text, 'timestamp', ${now}, 'data', $3::jsonb), $4
      FROM notify_targets WHERE enabled AND project_id IN ('${everyProject}', $1) AND definition -> 'events' ? $2
+       AND (definition -> 'place' ->> 'kind' NOT IN (${carrierKinds}) OR definition -> 'place' ->> 'kind' = $5)
      ON CONFLICT (target_id, about) DO NOTHING`,
-    [notice.project ?? everyProject, notice.type, JSON.stringify(notice.data), notice.about],
+    [
+      notice.project ?? everyProject,
+      notice.type,
+      JSON.stringify(notice.data),
+      notice.about,
+      carriers[notice.carriedTo ?? ''] ?? null,
+    ],
   );
 }
 

@@ -113,6 +113,7 @@ export async function insertComment(
       project: object.project_id,
       type: 'object.commented',
       about: `comment:${row.id}`,
+      ...(actor.kind === 'agent' ? { carriedTo: object.source } : {}),
       data: {
         ...about,
         title: object.title,

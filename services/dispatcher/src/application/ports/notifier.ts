@@ -11,7 +11,12 @@ export interface OutgoingNotice {
 
 /** What the receiver said. */
 export type NoticeOutcome =
-  | { readonly ok: true; readonly status: number | null }
+  | {
+      readonly ok: true;
+      readonly status: number | null;
+      /** The comment that it has become there, as the system's own webhooks name it. */
+      readonly posted?: { readonly key: string; readonly url: string | null };
+    }
   | {
       readonly ok: false;
       readonly status: number | null;

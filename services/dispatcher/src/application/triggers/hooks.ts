@@ -160,6 +160,16 @@ export async function listHooks(tx: Transaction, person: Person): Promise<HookRo
   );
 }
 
+/** A hook of a project that the person administers. @throws CodedError `not_found` */
+export async function findHook(tx: Transaction, person: Person, id: string): Promise<HookRow> {
+  const [row] = await tx.query<HookRow>(
+    `SELECT ${columns} FROM hooks WHERE id = $1 AND ($2::text[] IS NULL OR project_id = ANY($2))`,
+    [id, projectsWith(person, 'project_admin', 'administrator', 'auditor')],
+  );
+  if (row === undefined) throw unknownHook(id);
+  return row;
+}
+
 /** A hook as a sender names it; null: there is none. */
 export async function readHook(tx: Transaction, id: string): Promise<HookRow | null> {
   const [row] = await tx.query<HookRow>(`SELECT ${columns} FROM hooks WHERE id = $1`, [id]);

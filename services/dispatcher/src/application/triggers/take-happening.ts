@@ -105,6 +105,9 @@ function eventOf(deps: DeliveryDeps, hook: HookRow, happening: Happening, object
   });
 }
 
+/** What we write under the comments that we carry ourselves. */
+const carriedMark = /<!-- lemniscate:(cmt_\w{1,60}) -->\s*$/;
+
 const cutText = (text: string): string => text.slice(0, maxObjectText).toWellFormed();
 
 /** The picture of the thing, made or brought up to date. Pictures of one thing are drawn one after the other. */
@@ -162,8 +165,9 @@ async function drawComment(
   const body = cutText(seen.body);
   const [before] = await tx.query<{ own: boolean }>(
     `SELECT source_key IS DISTINCT FROM $2 AS own FROM object_comments
-     WHERE object_id = $1 AND (source_key = $2 OR (actor_kind = 'agent' AND body = $3)) ORDER BY own LIMIT 1`,
-    [object.id, seen.key, body],
+     WHERE object_id = $1 AND (source_key = $2 OR (actor_kind = 'agent' AND (body = $3 OR id = $4)))
+     ORDER BY own LIMIT 1`,
+    [object.id, seen.key, body, carriedMark.exec(body)?.[1] ?? ''],
   );
   if (before !== undefined) return before.own ? 'own' : 'known';
   const [answered] =

@@ -1,0 +1,47 @@
+import { accountLinkListSchema, webhookSources } from '@lemniscate/shared/api/trigger.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { Argument } from 'commander';
+import type { Command } from 'commander';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+
+const path = '/v1/account-links';
+const source = (): Argument => new Argument('<source>', 'the system').choices(webhookSources);
+
+/** `lemniscate accounts`: which people the accounts of other systems are. */
+export function registerAccounts(program: Command, io: CommandIo): void {
+  const accounts = program
+    .command('accounts')
+    .description('Says which people accounts of GitHub, GitLab and Slack are; only theirs start sessions.');
+  accounts
+    .command('list')
+    .option('--json', 'as JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const { links } = await (await connectFleet(io)).json(path, accountLinkListSchema);
+      if (json === true) return printJson(io, links);
+      for (const link of links)
+        io.stdout.write(
+          `${link.source}  ${makeVisibleLine(link.account)}  ${makeVisibleLine(link.subject)}  ${link.changedAt}\n`,
+        );
+      return undefined;
+    });
+  accounts
+    .command('link')
+    .addArgument(source())
+    .argument('<account>', 'user name; of Slack the member id')
+    .argument('<subject>', 'whose it is')
+    .action(async (of: string, account: string, subject: string) => {
+      const body = { source: of, account, subject };
+      await (await connectFleet(io)).open(path, { method: 'PUT', body });
+      io.stdout.write('Linked.\n');
+    });
+  accounts
+    .command('unlink')
+    .addArgument(source())
+    .argument('<account>')
+    .action(async (of: string, account: string) => {
+      const query = new URLSearchParams({ source: of, account });
+      await (await connectFleet(io)).open(`${path}?${query.toString()}`, { method: 'DELETE' });
+      io.stdout.write('No longer linked.\n');
+    });
+}

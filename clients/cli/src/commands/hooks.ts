@@ -1,0 +1,89 @@
+import {
+  createdHookSchema,
+  hookDefinitionSchema,
+  hookListSchema,
+  hookViewSchema,
+  webhookSources,
+} from '@lemniscate/shared/api/trigger.ts';
+import type { HookView } from '@lemniscate/shared/api/trigger.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { Argument } from 'commander';
+import type { Command } from 'commander';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+import { readDefinition, readSecret } from './read-input.ts';
+
+const hookPath = (id: string): string => `/v1/hooks/${encodeURIComponent(id)}`;
+const definitionHelp = 'YAML: name, and perhaps mentions, agent, repository, enabled';
+
+function showHook(io: CommandIo, hook: HookView): void {
+  const state = hook.enabled ? 'enabled' : `out of use (${hook.disabledReason ?? 'its definition says so'})`;
+  io.stdout.write(
+    `${hook.id}  ${hook.source}  ${hook.project}  ${state}  ${hook.url}  ${makeVisibleLine(hook.definition.name)}\n`,
+  );
+}
+
+/** `lemniscate hooks`: addresses to which other systems send what happens there. */
+export function registerHooks(program: Command, io: CommandIo): void {
+  const hooks = program
+    .command('hooks')
+    .description('Addresses to which GitHub, GitLab and Slack send what happens there.');
+  hooks
+    .command('list')
+    .option('--json', 'as JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const found = await (await connectFleet(io)).json('/v1/hooks', hookListSchema);
+      if (json === true) return printJson(io, found.hooks);
+      for (const hook of found.hooks) showHook(io, hook);
+      return undefined;
+    });
+  hooks
+    .command('create')
+    .description('Makes an address and shows its secret, this once.')
+    .addArgument(new Argument('<source>', 'the system').choices(webhookSources))
+    .argument('<file>', definitionHelp)
+    .option('--project <id>', 'the project', 'local')
+    .option('--secret', 'reads the secret from standard input instead of making one, as Slack wants it')
+    .action(async (source: string, file: string, options: { project: string; secret?: boolean }) => {
+      const usage = `lemniscate hooks create ${source} ${file} --secret`;
+      const body = {
+        project: options.project,
+        source,
+        definition: await readDefinition(file, hookDefinitionSchema, 'a hook'),
+        ...(options.secret === true ? { secret: await readSecret(io, usage) } : {}),
+      };
+      const client = await connectFleet(io);
+      const made = await client.json('/v1/hooks', createdHookSchema, { method: 'POST', body });
+      showHook(io, made);
+      if (options.secret === true) return;
+      io.stderr.write('Its secret, which is not shown again:\n');
+      io.stdout.write(`${made.secret}\n`);
+    });
+  hooks
+    .command('change')
+    .description('Changes a hook out of a file; its sessions run in your name from then on.')
+    .argument('<hook>')
+    .argument('<file>', definitionHelp)
+    .option('--secret', 'reads a new secret from standard input')
+    .action(async (id: string, file: string, { secret }: { secret?: boolean }) => {
+      const body = {
+        definition: await readDefinition(file, hookDefinitionSchema, 'a hook'),
+        ...(secret === true
+          ? { secret: await readSecret(io, `lemniscate hooks change ${id} ${file} --secret`) }
+          : {}),
+      };
+      const client = await connectFleet(io);
+      const { version } = await client.json(hookPath(id), hookViewSchema);
+      const headers = { 'if-match': `"${version}"` };
+      showHook(io, await client.json(hookPath(id), hookViewSchema, { method: 'PUT', body, headers }));
+    });
+  hooks
+    .command('remove')
+    .argument('<hook>')
+    .action(async (id: string) => {
+      const client = await connectFleet(io);
+      const { version } = await client.json(hookPath(id), hookViewSchema);
+      await client.open(hookPath(id), { method: 'DELETE', headers: { 'if-match': `"${version}"` } });
+      io.stdout.write('Removed.\n');
+    });
+}

@@ -1,0 +1,136 @@
+import {
+  createdTargetSchema,
+  messagePageSchema,
+  queuedMessageSchema,
+  targetDefinitionSchema,
+  targetListSchema,
+  targetViewSchema,
+} from '@lemniscate/shared/api/notify.ts';
+import type { TargetView } from '@lemniscate/shared/api/notify.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import type { Command } from 'commander';
+import type { CommandIo } from '../io.ts';
+import { connectFleet, printJson } from './context.ts';
+import { readDefinition, readSecret } from './read-input.ts';
+
+const targetPath = (id: string): string => `/v1/notify-targets/${encodeURIComponent(id)}`;
+const definitionHelp = 'YAML: name, place, events';
+const readTarget = (file: string) => readDefinition(file, targetDefinitionSchema, 'a target');
+
+function showTarget(io: CommandIo, target: TargetView): void {
+  const { id, project, definition, enabled, disabledReason } = target;
+  const state = enabled ? 'enabled' : `out of use (${disabledReason ?? 'its definition says so'})`;
+  io.stdout.write(
+    `${id}  ${definition.place.kind}  ${project}  ${state}  ${definition.events.join(',')}  ${makeVisibleLine(definition.name)}\n`,
+  );
+}
+
+/** `lemniscate notify`: who is told of what happens, and what they said. */
+export function registerNotify(program: Command, io: CommandIo): void {
+  const notify = program
+    .command('notify')
+    .description('Who is told of what happens: webhooks, Slack, e-mail, comments on GitHub and GitLab.');
+  notify
+    .command('list')
+    .option('--json', 'as JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const { targets } = await (await connectFleet(io)).json('/v1/notify-targets', targetListSchema);
+      if (json === true) return printJson(io, targets);
+      for (const target of targets) showTarget(io, target);
+      return undefined;
+    });
+  notify
+    .command('create')
+    .description('Makes a target; the secret of a webhook is shown, this once.')
+    .argument('<file>', definitionHelp)
+    .option('--project <id>', 'the project; "*" for all of them', 'local')
+    .option('--secret', 'reads its secret from standard input')
+    .action(async (file: string, { project, secret }: { project: string; secret?: boolean }) => {
+      const definition = await readTarget(file);
+      const given =
+        secret === true ? { secret: await readSecret(io, `lemniscate notify create ${file} --secret`) } : {};
+      const client = await connectFleet(io);
+      const body = { project, definition, ...given };
+      const made = await client.json('/v1/notify-targets', createdTargetSchema, { method: 'POST', body });
+      showTarget(io, made);
+      if (made.secret === null || secret === true) return;
+      io.stderr.write('Its secret, which is not shown again:\n');
+      io.stdout.write(`${made.secret}\n`);
+    });
+  notify
+    .command('change')
+    .argument('<target>')
+    .argument('<file>', definitionHelp)
+    .option('--secret', 'reads a new secret from standard input')
+    .action(async (id: string, file: string, { secret }: { secret?: boolean }) => {
+      const definition = await readTarget(file);
+      const usage = `lemniscate notify change ${id} ${file} --secret`;
+      const given = secret === true ? { secret: await readSecret(io, usage) } : {};
+      const client = await connectFleet(io);
+      const { version } = await client.json(targetPath(id), targetViewSchema);
+      const request = {
+        method: 'PUT',
+        body: { definition, ...given },
+        headers: { 'if-match': `"${version}"` },
+      } as const;
+      showTarget(io, await client.json(targetPath(id), targetViewSchema, request));
+    });
+  notify
+    .command('remove')
+    .argument('<target>')
+    .action(async (id: string) => {
+      const client = await connectFleet(io);
+      const { version } = await client.json(targetPath(id), targetViewSchema);
+      await client.open(targetPath(id), { method: 'DELETE', headers: { 'if-match': `"${version}"` } });
+      io.stdout.write('Removed.\n');
+    });
+  registerMessages(notify, io);
+}
+
+/** The log of deliveries, and sending. */
+function registerMessages(notify: Command, io: CommandIo): void {
+  notify
+    .command('test')
+    .description('Sends a message that says nothing, to see whether it arrives.')
+    .argument('<target>')
+    .action(async (id: string) => {
+      const client = await connectFleet(io);
+      const path = `${targetPath(id)}/test`;
+      const { message } = await client.json(path, queuedMessageSchema, { method: 'POST' });
+      io.stdout.write(`${message}\n`);
+    });
+  notify
+    .command('log')
+    .description('Lists what a target was told, and what it said to it.')
+    .argument('<target>')
+    .option('--state <state>', 'pending, delivered or failed')
+    .option('--json', 'as JSON')
+    .action(async (id: string, { state, json }: { state?: string; json?: boolean }) => {
+      const query = new URLSearchParams({ limit: '100', ...(state === undefined ? {} : { state }) });
+      const client = await connectFleet(io);
+      const { messages } = await client.json(
+        `${targetPath(id)}/messages?${query.toString()}`,
+        messagePageSchema,
+      );
+      if (json === true) return printJson(io, messages);
+      for (const message of messages) {
+        const last = message.attempts.at(-1);
+        const said = last === undefined ? 'not tried yet' : (last.fault ?? `answered ${last.status ?? ''}`);
+        io.stdout.write(
+          `${message.id}  ${message.createdAt}  ${message.type}  ${message.state}  ${makeVisibleLine(said)}\n`,
+        );
+      }
+      return undefined;
+    });
+  notify
+    .command('resend')
+    .description('Sends a message once more, under the same id.')
+    .argument('<target>')
+    .argument('<message>')
+    .action(async (id: string, message: string) => {
+      const client = await connectFleet(io);
+      const path = `${targetPath(id)}/messages/${encodeURIComponent(message)}/resend`;
+      await client.json(path, queuedMessageSchema, { method: 'POST' });
+      io.stdout.write('Sent again.\n');
+    });
+}
