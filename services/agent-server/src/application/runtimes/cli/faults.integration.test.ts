@@ -151,16 +151,20 @@ for (const runtime of ['claude-code', 'codex'] as const)
 
     test('a program that is killed goes on from its own session files; one that dies again and again ends the session', async (t) => {
       const { bench, order } = await begin(t, { runtime });
-      const kill = (id: string): ScriptedTurn => ({
+      const kill = (id: string, until = 'true'): ScriptedTurn => ({
         blocks: [
           {
             id,
             tool: 'run_command',
-            input: { command: `pkill -9 -f 'opt/lemniscate/c[lo]' ; sleep 60 # ${id}` },
+            input: {
+              command: `until ${until}; do :; done; pkill -9 -f 'opt/lemniscate/c[lo]' ; sleep 60 # ${id}`,
+            },
           },
         ],
       });
-      const result = await end(bench, order, [{ blocks: [write('a')] }, kill('first'), done]);
+      // Claude Code writes its session file up to a tenth of a second behind itself: a call and its result are there first.
+      const written = '[ "$(grep -rhs write_a ~/.claude ~/.codex | wc -l)" -ge 2 ]';
+      const result = await end(bench, order, [{ blocks: [write('a')] }, kill('first', written), done]);
       assert.deepEqual([result.reason, result.message], ['finished', 'Done.']);
       assert.match(patchOf(result), /\+a/);
       const last = JSON.stringify(bench.dispatcher.modelRequests.at(-1));
