@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { z } from 'zod';
 import { metricCatalogue } from '@lemniscate/shared/telemetry/metric-catalogue.ts';
 import { scrapeFleet } from '../testing/scrape-fleet.ts';
 import { startOtlpReceiver } from '../testing/otlp-receiver.ts';
@@ -69,6 +70,64 @@ test('one trace goes from the API call over placement, turns, tools and models t
   const exchanged = trace.find(({ name }) => name.startsWith('chat'));
   assert.equal(exchanged?.attributes['gen_ai.operation.name'], 'chat');
   assert.ok(Number(exchanged?.attributes['gen_ai.usage.input_tokens']) > 0);
+});
+
+test('a session that another program or an assignment starts has a trace as well', async () => {
+  const repository = { kind: 'path', path: sampleRepository(site.scratch, 'traced-by-others') };
+  const { token } = JSON.parse(readFileSync(site.fleet.tokenFile, 'utf8')) as { token: string };
+  const answer = await fetch(`${site.fleet.apiUrl}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'create_session', arguments: { instruction: 'Fix it.', project: 'local', repository } },
+    }),
+  });
+  const said = await answer.text();
+  const called = /\bs_[0-9a-z]{26}\b/.exec(said)?.[0] ?? assert.fail(said);
+
+  await site.client.json('/v1/projects/local/workspace', z.unknown(), {
+    method: 'PUT',
+    body: { repository },
+    headers: { 'if-match': '"0"' },
+  });
+  await site.client.json('/v1/agents', z.unknown(), {
+    method: 'POST',
+    body: { id: 'fixer', project: '*', definition: {} },
+  });
+  await site.client.json('/v1/objects', z.unknown(), {
+    method: 'POST',
+    body: { project: 'local', title: 'It fails', assignee: { kind: 'agent', id: 'fixer' } },
+  });
+
+  const leadsToWork = (name: string, holds: (id: string) => boolean) => (): boolean =>
+    collector.spans.some(
+      (root) =>
+        root.name === name &&
+        (root.parentSpanId ?? '') === '' &&
+        collector.spans.some(
+          (span) =>
+            span.traceId === root.traceId &&
+            span.name.startsWith('invoke_agent') &&
+            holds(String(span.attributes['gen_ai.conversation.id'])),
+        ),
+    );
+  await until(
+    'the called one is traced',
+    leadsToWork('POST /mcp', (id) => id === called),
+    30_000,
+  );
+  await until(
+    'the assigned one is traced',
+    leadsToWork('start wish', (id) => id !== called),
+    30_000,
+  );
 });
 
 test('metrics arrive at the collector from every service', async () => {

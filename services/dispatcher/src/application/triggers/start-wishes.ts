@@ -2,6 +2,7 @@ import { reviewChain } from '@lemniscate/shared/audit/entry.ts';
 import { createSessionSchema } from '@lemniscate/shared/api/session.ts';
 import type { Cause, Refusal } from '@lemniscate/shared/api/delivery.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
 import type { FindPerson } from '../access/known-person.ts';
 import { hasRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
@@ -14,6 +15,7 @@ import type { Log } from '../ports/log.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { createSession } from '../sessions/create-session.ts';
 import type { CreateSessionDeps } from '../sessions/create-session.ts';
+import { traceWish } from '../telemetry/trace-wish.ts';
 import type { StartTerms } from './delivery.ts';
 import { disableTrigger } from './disable-trigger.ts';
 import { contextComments, contextOf } from './session-context.ts';
@@ -24,6 +26,7 @@ export interface StartWishDeps extends CreateSessionDeps {
   readonly findPerson: FindPerson;
   /** Sessions that one agent may be started in within an hour without a direct call. */
   readonly agentStartsPerHour: number;
+  readonly tracer?: Tracer | null;
 }
 
 interface WishRow extends Record<string, unknown> {
@@ -82,17 +85,21 @@ export async function startWishes(deps: StartWishDeps): Promise<number> {
 }
 
 async function startOne(deps: StartWishDeps, wish: WishRow): Promise<boolean> {
+  const span = traceWish(deps.tracer ?? null, wish);
   try {
-    await start(deps, wish);
+    await start(deps, wish, span?.context ?? null);
     return true;
   } catch (error) {
     if (error instanceof AlreadyStarted) return false;
+    span?.fail(refusalOf(error).reason);
     if (!isFinal(error) && wish.attempts < mostAttempts) {
       deps.log.warn({ err: error, delivery: wish.id }, 'a session could not be started; it is tried again');
       return false;
     }
     await refuseWish(deps, wish, refusalOf(error));
     return false;
+  } finally {
+    span?.end();
   }
 }
 
@@ -112,7 +119,7 @@ function refusalOf(error: unknown): { reason: Refusal; message: string } {
   return { reason: 'session_refused', message: `${error.message} [${error.code}]` };
 }
 
-async function start(deps: StartWishDeps, wish: WishRow): Promise<void> {
+async function start(deps: StartWishDeps, wish: WishRow, trace: string | null): Promise<void> {
   const owner = await ownerOf(deps, wish);
   const object = await readObject(deps.database, wish.object_id);
   const repository =
@@ -141,7 +148,14 @@ async function start(deps: StartWishDeps, wish: WishRow): Promise<void> {
     surface: 'trigger',
     ...(wish.terms.model === undefined ? {} : { model: wish.terms.model }),
   });
-  await createSession(deps, owner, request, null, (tx, session) => noteOrigin(deps, tx, wish, session));
+  await createSession(
+    deps,
+    owner,
+    request,
+    null,
+    (tx, session) => noteOrigin(deps, tx, wish, session),
+    trace,
+  );
 }
 
 /** The person whose rights the session has. A trigger of somebody who may not act any more is put out of use. */

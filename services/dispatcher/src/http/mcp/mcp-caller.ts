@@ -21,6 +21,8 @@ export interface McpCaller {
   readonly person: Person;
   /** Of a call that opens a session, else null. */
   readonly ticket: CallTicket | null;
+  /** `traceparent` of the request; null where nothing is traced. */
+  readonly trace: string | null;
   /** Notes a fault of ours, and passes the answer on. */
   refused(error: unknown, told: CallToolResult): CallToolResult;
 }

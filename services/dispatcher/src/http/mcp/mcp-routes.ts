@@ -7,6 +7,7 @@ import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.
 import type { Log } from '../../application/ports/log.ts';
 import type { App } from '../app.ts';
 import { personOf } from '../identity.ts';
+import { traceOf } from '../trace-requests.ts';
 import type { McpCaller, McpDeps } from './mcp-caller.ts';
 import { mcpPath, registerProtectedResource } from './protected-resource.ts';
 import type { ProtectedResourceDeps } from './protected-resource.ts';
@@ -59,6 +60,7 @@ function callerOf(deps: McpRouteDeps, request: FastifyRequest, ticket: CallTicke
   return {
     deps,
     ticket,
+    trace: traceOf(request),
     person: { ...personOf(request), kind: 'automation' },
     refused: (error, told) => {
       if (!isCodedError(error) || error.status >= 500)
