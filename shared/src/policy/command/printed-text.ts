@@ -1,5 +1,6 @@
 import { callOf, waysOf } from './calls.ts';
 import { inputOf } from './redirections.ts';
+import { spend } from './scope.ts';
 import type { Scope } from './scope.ts';
 import { forEachChild } from './syntax/bash-syntax.ts';
 import type { Command, SyntaxNode } from './syntax/bash-syntax.ts';
@@ -9,9 +10,62 @@ import { foundPaths } from './wrappers/find.ts';
 /** Programs that hand on what they read. */
 const passing: readonly string[] = ['cat', 'tee', 'head', 'tail', 'sort', 'uniq', 'pv', 'sponge'];
 
-/** What a command prints, where its words say it: `echo`, `printf`, `ls`, `find`, `cat` of a here-document. */
+/**
+ * What a command prints, where its words say it: `echo`, `printf`, `ls`, `find`, `cat` of a here-document. Of a
+ * compound command that is what its parts print, one after the other, whichever of them will run.
+ */
 export function printedText(node: SyntaxNode, scope: Scope): string | undefined {
-  if (node.type !== 'Command' || node.name === undefined) return undefined;
+  spend(scope.shared);
+  switch (node.type) {
+    case 'Command':
+      return printedByCommand(node, scope);
+    case 'Statement':
+    case 'Redirected':
+      return printedText(node.command, scope);
+    case 'BraceGroup':
+    case 'Subshell':
+    case 'For':
+    case 'ArithmeticFor':
+    case 'Select':
+      return printedText(node.body, scope);
+    case 'CompoundList':
+    case 'AndOr':
+      return joined(node.commands, scope);
+    case 'While':
+      return joined([node.clause, node.body], scope);
+    case 'If':
+      return joined(
+        [
+          node.clause,
+          node.then,
+          ...node.elif.flatMap((branch) => [branch.clause, branch.then]),
+          ...(node.else === undefined ? [] : [node.else]),
+        ],
+        scope,
+      );
+    case 'Case':
+      return joined(
+        node.items.map(({ body }) => body),
+        scope,
+      );
+    case 'Pipeline':
+      return node.commands.reduce<string | undefined>(
+        (text, command, index) =>
+          printedText(command, index === 0 ? scope : { ...scope, input: { from: 'pipe', text } }),
+        undefined,
+      );
+    default:
+      return undefined;
+  }
+}
+
+function joined(nodes: readonly SyntaxNode[], scope: Scope): string | undefined {
+  const texts = nodes.flatMap((node) => printedText(node, scope) ?? []);
+  return texts.length === 0 ? undefined : texts.join('\n').slice(0, maxLength);
+}
+
+function printedByCommand(node: Command, scope: Scope): string | undefined {
+  if (node.name === undefined) return undefined;
   const way = waysOf(node, scope)[0];
   const name = node.name.value;
   const words = way?.words.slice(1) ?? [];

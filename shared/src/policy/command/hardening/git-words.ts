@@ -3,11 +3,10 @@ import { gitCommandAt, settingOf } from '../wrappers/git.ts';
 /** Settings of git that only change how things look or who signs. */
 const harmlessSetting =
   /^(color|advice|column|log|status|user|author|committer|diff\.(renames|renamelimit|context|noprefix|algorithm|mnemonicprefix|wserrorhighlight)|core\.(quotepath|autocrlf|abbrev|ignorecase|longpaths|filemode|eol|safecrlf|precomposeunicode)|init\.defaultbranch|commit\.gpgsign|tag\.gpgsign|tag\.sort|branch\.sort|versionsort|pull\.(rebase|ff)|merge\.(conflictstyle|ff)|push\.default|fetch\.(prune|parallel)|rebase\.(autostash|autosquash)|gc\.auto|maintenance\.auto|pack\.threads|grep\.(linenumber|patterntype)|blame|format\.pretty|http\.(version|postbuffer|lowspeedlimit|lowspeedtime)|protocol\.version|safe\.directory|submodule\.recurse)([.=]|$)/i;
-const harmlessProgram = /^(core\.pager|pager\.\w+|core\.editor|sequence\.editor)=(cat|true|:|)$/i;
 
-/** Whether `git -c` sets nothing that git would run. */
+/** Whether `git -c` sets nothing that git would run; a pager or an editor is a program, whichever it is. */
 export function isHarmlessSetting(setting: string): boolean {
-  return harmlessSetting.test(setting) || harmlessProgram.test(setting);
+  return harmlessSetting.test(setting);
 }
 
 /**

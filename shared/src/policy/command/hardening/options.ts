@@ -11,15 +11,23 @@ interface RiskyOptions {
   readonly effect: 'runs code' | 'writes a file' | 'reads options from a file' | 'sets the clock';
   /** Values with which the option is harmless. */
   readonly harmless?: RegExp;
+  /** The value is a program of another language, not a command. */
+  readonly language?: true;
+  /** Subcommands whose option it is, where the same letter means something else elsewhere. */
+  readonly of?: RegExp;
 }
 
 const list = (text: string): string[] => text.split(' ');
 const nowhere = /^(-|\/dev\/(null|stdout|stderr))$/;
-const inline: RiskyOptions = { options: ['-c'], effect: 'runs code' };
+const inline: RiskyOptions = { options: ['-c'], effect: 'runs code', language: true };
 const evaluated = (options: string, valued = ''): RiskyOptions => ({
   options: list(options),
   valued,
   effect: 'runs code',
+});
+const program = (options: string, valued = ''): RiskyOptions => ({
+  ...evaluated(options, valued),
+  language: true,
 });
 const writes = (options: string, valued = ''): RiskyOptions => ({
   options: list(options),
@@ -38,7 +46,7 @@ const ssh = [
 const docker = [
   evaluated('--privileged --device --pid --cap-add', 'euwphmlv'),
   // a relative folder or a named volume is the project's own
-  { ...evaluated('-v --volume', 'euwphml'), harmless: /^[^/]/ },
+  { ...evaluated('-v --volume', 'euwphml'), harmless: /^[^/]/, of: /^(run|create)$/ },
 ];
 const make = [
   evaluated('--eval', 'CIjloOWf'),
@@ -52,18 +60,18 @@ const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
   sort: [writes('-o --output', 'kStT'), evaluated('--compress-program', 'kSotT')],
   sed: [{ options: list('-i --in-place'), valued: 'efl', effect: 'writes a file' }],
   yq: [{ options: list('-i --inplace'), effect: 'writes a file' }],
-  perl: [evaluated('-e -E', 'IMmFDl'), { options: ['-i'], valued: 'eEIMmFDl', effect: 'writes a file' }],
-  ruby: [evaluated('-e', 'rICFEKTWx')],
+  perl: [program('-e -E', 'IMmFDl'), { options: ['-i'], valued: 'eEIMmFDl', effect: 'writes a file' }],
+  ruby: [program('-e', 'rICFEKTWx')],
   python: [{ ...inline, valued: 'mWXQ' }],
-  node: [evaluated('-e -p --eval --print -pe', 'rCi')],
-  deno: [evaluated('eval')],
-  bun: [evaluated('-e --eval -p --print', 'r')],
-  php: [evaluated('-r -B -R -E', 'dfct')],
-  lua: [evaluated('-e', 'l')],
-  luajit: [evaluated('-e', 'l')],
-  rscript: [evaluated('-e')],
-  osascript: [evaluated('-e')],
-  julia: [evaluated('-e -E --eval --print')],
+  node: [program('-e -p --eval --print -pe', 'rCi')],
+  deno: [program('eval')],
+  bun: [program('-e --eval -p --print', 'r')],
+  php: [program('-r -B -R -E', 'dfct')],
+  lua: [program('-e', 'l')],
+  luajit: [program('-e', 'l')],
+  rscript: [program('-e')],
+  osascript: [program('-e')],
+  julia: [program('-e -E --eval --print')],
   tar: [
     evaluated(
       '-I -F --to-command --use-compress-program --checkpoint-action --info-script --new-volume-script --rsh-command --rmt-command',
@@ -107,7 +115,7 @@ const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
   vim: [evaluated('-c -S --cmd', 'TuiWws')],
   vi: [evaluated('-c -S --cmd', 'TuiWws')],
   ex: [evaluated('-c -S')],
-  emacs: [evaluated('--eval --execute -l --load -f --funcall')],
+  emacs: [program('--eval --execute -l --load -f --funcall')],
   nc: [evaluated('-e -c', 'iopqswX')],
   ncat: [evaluated('-e -c --exec --sh-exec --lua-exec', 'iopqswX')],
   tcpdump: [evaluated('-z', 'iwrcCGs'), writes('-w', 'ircCGsz')],
@@ -151,6 +159,8 @@ export interface RiskyOption {
   readonly option: string;
   readonly effect: string;
   readonly path: string | undefined;
+  /** What a shell is given or a program is started by, where the option names it. */
+  readonly code: string | undefined;
 }
 
 /** The risky options of a call; options behind `--` are operands. */
@@ -163,10 +173,12 @@ export function riskyOptions(given: Call): RiskyOption[] {
     if (index === 0) continue;
     if (word === '--') break;
     for (const entry of entries) {
+      if (entry.of !== undefined && !call.words.some((one) => entry.of?.test(one))) continue;
       const hit = matchOption(entry, word, call.words[index + 1]);
       if (hit === undefined || (hit.value !== undefined && entry.harmless?.test(hit.value))) continue;
       const path = entry.effect === 'writes a file' ? hit.value : undefined;
-      found.push({ index, option: hit.option, effect: entry.effect, path });
+      const code = entry.effect === 'runs code' && entry.language !== true ? hit.value : undefined;
+      found.push({ index, option: hit.option, effect: entry.effect, path, code });
     }
   }
   return found;

@@ -235,11 +235,6 @@ const ddUnknown: Doubts = (call) => {
   return at(index, 'what is written is known only when it runs');
 };
 
-const movesSystem: Doubts = (call) => {
-  const index = call.words.findIndex((word, place) => place > 0 && pathKind(word, call.cwd) === 'systemFile');
-  return at(index, 'moves a system file');
-};
-
 const rm: Doubts = (call) =>
   deletesUnknown(call)
     ? { index: call.words.length, reason: 'what is deleted is known only when it runs' }
@@ -329,7 +324,7 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   bsdtar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
   unzip: [unpacksInto(/^-d$/)],
   cp: [writesSystem],
-  mv: [writesSystem, movesSystem],
+  mv: [writesSystem],
   ln: [writesSystem],
   install: [writesSystem],
   tee: [tee],

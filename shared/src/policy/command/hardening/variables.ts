@@ -77,6 +77,8 @@ const byValue: readonly { readonly name: RegExp; readonly risky: RegExp }[] = [
     risky: /-javaagent|-agentlib|-agentpath|-XX:On|-Xbootclasspath|@/,
   },
   { name: /^GOFLAGS$/, risky: /-(toolexec|exec|overlay|vettool|modfile)/ },
+  // a prompt runs its substitutions each time it is shown
+  { name: /^PS[123]$/, risky: /\$\(|`/ },
   { name: /^RUSTFLAGS$/, risky: /linker|-Z/ },
   { name: /^(C|CXX|CGO_.*|LD)FLAGS$/, risky: /-fplugin|-wrapper|-B|-specs/ },
 ];

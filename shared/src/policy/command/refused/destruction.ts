@@ -52,10 +52,8 @@ const moves: Refusal = (call) => {
     (kind, index) => kind === 'root' || kind === 'system' || isSystemFolder(operands[index] ?? '', call.cwd),
   );
   if (away) return 'moves a system directory away';
-  const whole = operands
-    .slice(0, -1)
-    .some((path, index) => sources[index] === 'systemFile' && path.endsWith(mark.star));
-  if (whole) return 'moves the files of a system directory away';
+  // gone from where it was, like a file that is deleted
+  if (sources.includes('systemFile')) return 'moves system files away';
   return replacesDevice(call, operands.at(-1), ['device', 'sink']);
 };
 
@@ -66,6 +64,9 @@ function isSystemFolder(path: string, cwd: string): boolean {
     base === 'root' && names.length === 2 && /^(usr|var)$/.test(names[0] ?? '') && isKnown(names[1] ?? '')
   );
 }
+
+/** A link takes the place of what stood there, also of `/dev/null`. */
+const links: Refusal = (call) => replacesDevice(call, operandsOf(call).at(-1), ['device', 'sink']);
 
 const copies: Refusal = (call) => replacesDevice(call, operandsOf(call).at(-1), ['device']);
 
@@ -257,7 +258,7 @@ export const destructionRefusals: Readonly<Record<string, Refusal>> = {
   mv: moves,
   cp: copies,
   install: copies,
-  ln: copies,
+  ln: links,
   ddrescue: copies,
   tee: writesOperands,
   sponge: writesOperands,

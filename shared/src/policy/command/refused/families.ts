@@ -5,7 +5,6 @@ import {
   firewallPrograms,
   kernelAndFirewallRefusals,
   kernelLoaders,
-  listsFirewall,
 } from './kernel-and-firewall.ts';
 import { permissionRefusals } from './permissions.ts';
 import { escalators, privilegeRefusals, runAsVerb } from './privilege.ts';
@@ -24,12 +23,7 @@ const byName: Readonly<Record<string, Refusal>> = {
   ...named(escalators, 'privilege escalation'),
   ...named(formatters, 'formats or erases a disk'),
   ...named(kernelLoaders, 'loads or unloads a kernel module'),
-  ...Object.fromEntries(
-    firewallPrograms.map((name): [string, Refusal] => [
-      name,
-      (call) => (listsFirewall(call) ? undefined : 'modifies the firewall'),
-    ]),
-  ),
+  ...named(firewallPrograms, 'modifies the firewall'),
   ...named(['eval', 'invoke-expression', 'iex'], 'eval runs text that was not judged'),
   ...named(['exec'], 'exec replaces the shell'),
 };

@@ -1,4 +1,4 @@
-import type { Call, Refusal } from './call.ts';
+import type { Refusal } from './call.ts';
 
 /** Programs that load, unload or replace parts of a kernel. */
 export const kernelLoaders: readonly string[] = [
@@ -14,7 +14,10 @@ export const kernelLoaders: readonly string[] = [
   'kextutil',
 ];
 
-/** Programs that change a firewall, but for the listings below. */
+/**
+ * Programs that change a firewall. The name decides: a listing needs the same rights, and which options only list is
+ * told differently by each version of each program.
+ */
 export const firewallPrograms: readonly string[] = [
   'iptables',
   'ip6tables',
@@ -46,41 +49,6 @@ export const firewallPrograms: readonly string[] = [
   'npfctl',
   'socketfilterfw',
 ];
-
-const tables =
-  /^(-[LSnvx46]+|--list|--list-rules|--numeric|--verbose|--exact|--line-numbers|--version|-t|--table(=\w+)?|\w[\w-]*)$/;
-
-/** Forms that only show a firewall's rules: every word after the name is known to be one of these. */
-const listings: readonly { readonly names: RegExp; readonly first: RegExp; readonly rest: RegExp }[] = [
-  {
-    names: /^ip6?tables(-nft|-legacy)?$/,
-    first: /^(-[nvx46]*[LS][nvx46]*|--list|--list-rules)$/,
-    rest: tables,
-  },
-  {
-    names: /^ufw$/,
-    first: /^(status|version|show)$/,
-    rest: /^(verbose|numbered|raw|added|listening|builtins)$/,
-  },
-  { names: /^nft$/, first: /^list$/, rest: /^\w[\w-]*$/ },
-  { names: /^ipset$/, first: /^list$/, rest: /^\w[\w-]*$/ },
-  {
-    names: /^firewall-cmd$/,
-    first: /^--(state|list-[a-z-]+|get-[a-z-]+)$/,
-    rest: /^--(zone=\w+|permanent)$/,
-  },
-];
-
-/** Whether a firewall's program is only asked what it does. */
-export function listsFirewall(call: Call): boolean {
-  const words = call.words.slice(1);
-  const listing = listings.find(({ names }) => names.test(call.name));
-  if (listing === undefined) return false;
-  const known = words.every((word) => listing.first.test(word) || listing.rest.test(word));
-  // the subcommand stands first; an option that lists may follow the table's
-  const asks = words.some((word, index) => listing.first.test(word) && (index === 0 || word.startsWith('-')));
-  return known && asks;
-}
 
 /** PowerShell's nouns: `New-NetFirewallRule`, `Set-NetFirewallProfile`, … but not `Get-`. */
 export const firewallCmdlet = /^(new|set|remove|enable|disable|copy|rename|update|save|sync)-netfirewall\w*$/;

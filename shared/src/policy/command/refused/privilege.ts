@@ -52,15 +52,20 @@ export const escalators: readonly string[] = [
 
 const adminGroups = /^(sudo|wheel|root|admin|administrators|builtin\\administrators|docker-root)$/i;
 
+const starters = /^(start-process|saps|start)$/;
+
 /** `-Verb RunAs` in any spelling asks Windows for an administrator's token, whichever cmdlet carries it. */
 export const runAsVerb: Refusal = (call) => {
   for (const [index, raw] of call.raws.entries()) {
-    const word = unquote(raw).toLowerCase();
-    const value = word.startsWith('-verb:')
-      ? word.slice(6)
-      : unquote(call.raws[index + 1] ?? '').toLowerCase();
-    const runs = unquote(value) === 'runas' || /^runas$/i.test(call.words[index + 1] ?? '');
-    if (/^-verb(:|$)/.test(word) && runs) return 'starts a program as administrator';
+    const verb = /^(-v(?:e(?:r(?:b)?)?)?)(?::(.*))?$/s.exec(unquote(raw).toLowerCase());
+    if (verb === null || (verb[1] !== '-verb' && !starters.test(call.name))) continue;
+    const value = unquote(verb[2] ?? call.raws[index + 1] ?? '').toLowerCase();
+    // a verb from a variable may be this one
+    const runs =
+      value === 'runas' ||
+      /^runas$/i.test(call.words[index + 1] ?? '') ||
+      (starters.test(call.name) && value.startsWith('$'));
+    if (runs) return 'starts a program as administrator';
   }
   return undefined;
 };

@@ -1,7 +1,10 @@
+import { riskyOptions } from '../hardening/options.ts';
 import { sedEffects } from '../hardening/sed-script.ts';
+import { variableDoubt } from '../hardening/variables.ts';
 import type { Call } from '../refused/call.ts';
 import { gitCommandAt } from './git.ts';
 import type { Inner } from './inner.ts';
+import { readLanguageCode } from './language-code.ts';
 
 /** Shell code that stands inside the language of another program's words; only its refusals count. */
 type Finder = (word: string, before: string) => readonly string[];
@@ -16,7 +19,7 @@ const afterOption =
 
 /** An editor's or pager's `!command`, in `-c '…'` and `+…`. */
 const bang: Finder = (word, before) => {
-  const script = /^(-c|--cmd)$/.test(before) ? word : /^\+(.*)$/s.exec(word)?.[1];
+  const script = /^(-[a-zA-Z]*c|--cmd)$/.test(before) ? word : /^\+(.*)$/s.exec(word)?.[1];
   const code =
     /^[\s:]*(?:\d+|%|sil(?:ent)?!?\s+|r(?:ead)?\s*|w(?:rite)?\s*|exe(?:cute)?\s*["'])*!(.*)$/s.exec(
       script ?? '',
@@ -33,11 +36,50 @@ const sed: Finder = (word) => {
 /** Git's subcommand decides what its words mean; found once, for a command may have thousands of words. */
 function gitFinder(call: Call): Finder {
   const command = call.words[gitCommandAt(call.words)];
-  if (command === 'config') return (word) => (word.startsWith('!') ? [word.slice(1)] : []);
+  if (command === 'config')
+    return (word, before) =>
+      word.startsWith('!') ? [word.slice(1)] : runningSetting.test(before) ? [word] : [];
   return command === 'archive' ? afterOption(/^--exec$/) : () => [];
 }
 
+/** `-o ProxyCommand=…` of ssh and its relatives. */
+const sshSetting: Finder = (word, before) => {
+  const setting = before === '-o' ? word : /^-o(.+)$/s.exec(word)?.[1];
+  const code = /^(?:Proxy|Local|KnownHosts)Command[= ](.*)$/is.exec(setting ?? '')?.[1];
+  return code === undefined ? [] : [code];
+};
+
+/** Settings of git whose value is a program. */
+const runningSetting =
+  /^(core\.(sshcommand|pager|editor|fsmonitor|askpass|gitproxy)|pager\..*|sequence\.editor|diff\.external|.*\.(cmd|textconv|clean|smudge|process|program|command|helper|driver))$/i;
+
+/** `NAME=value`, where the variable makes other programs run its value. */
+const assigned: Finder = (word) => {
+  const [, name = '', value = ''] = /^([A-Za-z_]\w*)\+?=(.*)$/s.exec(word) ?? [];
+  return name !== '' && variableDoubt(name, value) !== undefined ? [value.replace(/^\|[|-]*/, '')] : [];
+};
+
+/** `make CC='…'`: variables that stand where the recipes name a program. */
+const recipe: Finder = (word) => {
+  const value =
+    /^\.?(?:SHELL|CC|CXX|LD|AR|AS|CPP|RM|SUDO|MAKE|CMD|COMMAND|RUN(?:NER)?|EXEC|\w+_(?:CMD|COMMAND))[:+?]*=(.*)$/s.exec(
+      word,
+    )?.[1];
+  const shell = Array.from(word.matchAll(/\$\(shell ([^()]*)\)/g), (found) => found[1] ?? '');
+  return value === undefined ? shell : [value, ...shell];
+};
+
 const finders: Readonly<Record<string, Finder>> = {
+  make: recipe,
+  export: assigned,
+  declare: assigned,
+  typeset: assigned,
+  local: assigned,
+  readonly: assigned,
+  env: assigned,
+  'cross-env': assigned,
+  lldb: afterOption(/^(-o|-O|--one-line|--one-line-before-file)$/, /^\s*(!|(platform\s+)?shell\b)\s*/),
+  ansible: afterOption(/^(-a|--args)$/),
   sed,
   vim: bang,
   less: bang,
@@ -57,12 +99,8 @@ const finders: Readonly<Record<string, Finder>> = {
   screen: (word, before) => (before === 'stuff' ? [word.replace(/\\n|\^M/g, '')] : []),
   tar: afterOption(/^(-[a-zA-Z]*F|--info-script|--new-volume-script)$/),
   zip: afterOption(/^(-TT|--unzip-command)$/),
-  scp: afterOption(/^-S$/),
-  ssh: (word, before) => {
-    const setting = before === '-o' ? word : /^-o(.+)$/s.exec(word)?.[1];
-    const code = /^(?:Proxy|Local|KnownHosts)Command[= ](.*)$/is.exec(setting ?? '')?.[1];
-    return code === undefined ? [] : [code];
-  },
+  scp: (word, before) => [...afterOption(/^-S$/)(word, before), ...sshSetting(word, before)],
+  ssh: sshSetting,
 };
 
 /** Code behind a client's own way to a shell, on each line that begins with it. */
@@ -81,6 +119,8 @@ const clients: Readonly<Record<string, Finder>> = {
   ftp: lines(/(?:^|\n)[ \t]*!([^\n]+)/g),
   ex: lines(/(?:^|\n)[\d,.$%: \ta-z]{0,40}!([^\n]+)/g),
   gdb: lines(/(?:^|\n)[ \t]*(?:!|(?:shell|pipe)\b)([^\n]+)/g),
+  // five fields or `@daily`, then the command
+  crontab: lines(/(?:^|\n)[ \t]*(?:@\w+|(?:[^\s#]+[ \t]+){4}[^\s#]+)[ \t]+([^\n]+)/g),
 };
 const clientsAlike: Readonly<Record<string, string>> = {
   mariadb: 'mysql',
@@ -126,6 +166,8 @@ const alike: Readonly<Record<string, string>> = {
   gtar: 'tar',
   bsdtar: 'tar',
   sftp: 'ssh',
+  gmake: 'make',
+  genv: 'env',
 };
 
 function readAdb(call: Call): Inner[] {
@@ -139,7 +181,21 @@ const maxLength = 4000;
 
 /** What a program's own little language gives to a shell, where it stands in the words as a text. */
 export function readEmbedded(call: Call, text?: string): Inner[] {
-  return [...readClient(call, text), ...readWords(call)];
+  return [
+    ...readClient(call, text),
+    ...readWords(call),
+    ...readOptions(call),
+    ...readLanguageCode(call, text),
+  ];
+}
+
+/** The values of options that name what is run. */
+function readOptions(call: Call): Inner[] {
+  return riskyOptions(call).flatMap(({ index, code }) =>
+    code === undefined || code.length > maxLength
+      ? []
+      : [{ from: index, run: { code }, refusalsOnly: true as const }],
+  );
 }
 
 function readWords(call: Call): Inner[] {

@@ -15,6 +15,7 @@ const codeOptions: Readonly<Record<string, readonly string[]>> = {
     '--tag-name-filter',
     '--setup',
   ],
+  grep: ['-O', '--open-files-in-pager'],
   clone: ['-u', '--upload-pack'],
   fetch: ['--upload-pack'],
   'ls-remote': ['--upload-pack', '--exec'],
@@ -35,7 +36,10 @@ export function readGit(call: Call): Inner[] {
     if (setting !== undefined) inners.push(asCode(setting.slice(setting.indexOf('=') + 1), index));
     const long = options.find((option) => option.startsWith('--') && word.startsWith(`${option}=`));
     if (long !== undefined) inners.push(asCode(word.slice(long.length + 1), index));
+    const short = options.find((option) => option.length === 2 && word.startsWith(option) && word !== option);
+    if (short !== undefined) inners.push(asCode(word.slice(2), index));
     if (options.includes(before)) inners.push(asCode(word, index));
+    if (word.startsWith('ext::')) inners.push(asCode(word.slice('ext::'.length), index));
     if (word === 'foreach' && name === 'submodule')
       inners.push(
         asCode(

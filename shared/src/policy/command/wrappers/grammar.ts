@@ -10,6 +10,8 @@ export interface WrapperGrammar {
   readonly flags?: readonly string[];
   /** Words before the inner command, such as the duration of `timeout`. */
   readonly operands?: number;
+  /** The words before the inner command may be missing. */
+  readonly optional?: true;
   /** `NAME=value` words may come before the inner command. */
   readonly assignments?: true;
   /** The rest is joined and given to a shell. */
@@ -18,6 +20,8 @@ export interface WrapperGrammar {
   readonly each?: true;
   /** Options whose value is shell code. */
   readonly code?: readonly string[];
+  /** What an option of `code` names takes the words of the inner command as its arguments. */
+  readonly entrypoint?: true;
   /** Options that only look something up; then nothing is run. */
   readonly lookups?: readonly string[];
   /** Without a subcommand, these programs of packages can be named directly. */
@@ -74,6 +78,7 @@ export function readWrapper(grammar: WrapperGrammar, words: readonly string[], b
     if (grammar.dashes === true) continue;
     if (grammar.assignments === true && isAssignment(word)) continue;
     if (operands === 0) break;
+    if (grammar.optional === true) doubts.push(index);
     operands -= 1;
   }
   const sure = index < words.length ? [index] : [];

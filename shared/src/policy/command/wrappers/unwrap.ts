@@ -105,6 +105,12 @@ function readTabled(call: Call, grammar: WrapperGrammar): Inner[] {
     ...tool,
     ...place,
   }));
+  if (grammar.entrypoint === true)
+    for (const { code, from } of codes) {
+      const given = starts[0] === undefined ? [] : call.words.slice(starts[0]);
+      const words = [...code.split(/\s+/), ...given];
+      inners.push({ from, run: { words, raws: words }, ...input, ...tool });
+    }
   if (grammar.each === true) {
     const from = starts[0] ?? call.words.length;
     return [...inners, ...call.words.slice(from).map((code) => ({ from, run: { code }, ...tool }))];
@@ -122,7 +128,9 @@ function readTabled(call: Call, grammar: WrapperGrammar): Inner[] {
 
 function runAt(call: Call, grammar: WrapperGrammar, from: number): Inner['run'] {
   const words = call.words.slice(from);
-  if (grammar.joins === true) return { code: words.join(' ') };
+  // a single word with blanks is a whole command line: `xterm -e 'ls -l'`, `yarn exec 'ls -l'`
+  const line = grammar.tool === true && words.length === 1 && /\s/.test(words[0] ?? '');
+  if (grammar.joins === true || line) return { code: words.join(' ') };
   // `npx rimraf@6`: the version is no part of the name
   if (grammar.tool === true) words[0] = (words[0] ?? '').replace(/(.)@[^/]*$/, '$1');
   return { words, raws: call.raws.slice(from) };
@@ -234,7 +242,8 @@ function optionCode(call: Call, options: readonly string[]): Inner[] {
   });
 }
 
-const awkCode = /\bsystem\s*\(\s*"((?:\\.|[^"\\])*)"|\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"\s*\|/g;
+const awkCode =
+  /\bsystem\s*\(\s*"((?:\\.|[^"\\])*)"|\|&?\s*"((?:\\.|[^"\\])*)"|"((?:\\.|[^"\\])*)"(?=\s*\|)/g;
 
 /** What an awk program gives to a shell, where it stands in the program as a text. */
 function readAwk(call: Call): Inner[] {
