@@ -12,6 +12,7 @@ import { sandboxBenchmark } from './sandbox/sandbox-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
 import { startBenchmark } from './start/start-benchmark.ts';
 import { syncBenchmark } from './sync/sync-benchmark.ts';
+import { telemetryBenchmark } from './telemetry/telemetry-benchmark.ts';
 import { workingCopyBenchmark } from './working-copy/working-copy-benchmark.ts';
 
 /** Every benchmark, one line each; `npm run bench` without a name runs them in this order. */
@@ -28,6 +29,7 @@ export const benchmarks: readonly Benchmark[] = [
   relayBenchmark,
   costsBenchmark,
   dispatchBenchmark,
+  telemetryBenchmark,
   balanceBenchmark,
   consoleBenchmark,
 ];

@@ -25,6 +25,7 @@ import type { SimulatedFleet } from '../simulated/simulated-fleet.ts';
 export interface StageDispatcher {
   readonly publicUrl: string;
   readonly internalUrl: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -37,7 +38,10 @@ export interface DispatchStage {
   readonly token: string;
   /** When each session's order arrived, by session (`performance.now`). */
   readonly arrivals: ReadonlyMap<string, number>;
-  startDispatchers(count: number): Promise<readonly StageDispatcher[]>;
+  startDispatchers(
+    count: number,
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<readonly StageDispatcher[]>;
   /** From now on sessions stand still when their order has been accepted, until the stage is asked to be idle. */
   holdSessions(): void;
   /** Lets held sessions go on; resolves when none is left: what an earlier load left does not weigh on the next one. */
@@ -113,14 +117,17 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
       AGENT_SERVERS: fleet.addresses.join(','),
     };
   };
-  const startOne = async (index: number): Promise<StageDispatcher> => {
+  const startOne = async (
+    index: number,
+    extra: Readonly<Record<string, string>>,
+  ): Promise<StageDispatcher> => {
     const [own, internal] = [await freePort(), await freePort()];
     parts.defer(own.release);
     parts.defer(internal.release);
     const [port, internalPort] = [own.port, internal.port];
     const child = spawn(process.execPath, [join(io.projectRoot, 'services/dispatcher/src/main.ts')], {
       cwd: io.projectRoot,
-      env: await environmentOf(`bench-${index}`, port, internalPort),
+      env: { ...(await environmentOf(`bench-${index}`, port, internalPort)), ...extra },
       stdio: ['pipe', 'ignore', 'inherit'],
     });
     const publicUrl = `http://127.0.0.1:${port}`;
@@ -128,6 +135,7 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
     return {
       publicUrl,
       internalUrl: `https://127.0.0.1:${internalPort}`,
+      pid: child.pid ?? 0,
       stop: async () => {
         if (child.exitCode !== null) return;
         const gone = once(child, 'exit');
@@ -160,10 +168,10 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
         if (fleet.servers.every((server) => server.status().held.length === 0)) return;
       throw new Error(`servers still hold sessions after ${readyWithinMs} ms`);
     },
-    startDispatchers: async (count) => {
+    startDispatchers: async (count, environment = {}) => {
       const started: StageDispatcher[] = [];
       for (let index = 0; index < count; index += 1) {
-        const one = await startOne(index);
+        const one = await startOne(index, environment);
         parts.defer(() => one.stop());
         started.push(one);
       }
