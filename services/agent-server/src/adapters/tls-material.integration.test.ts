@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -24,9 +24,12 @@ test('each wrong file is named with what is wrong about it', async (t) => {
   const read = (change: Partial<typeof files>) => readTlsMaterial({ ...files, ...change }, new Date());
 
   assert.equal(read({}).name, 'one');
+  const twice = join(folder, 'twice.pem');
+  writeFileSync(twice, `${readFileSync(authority.caFile, 'utf8')}\n`.repeat(2));
   const cases: [Partial<typeof files>, string, RegExp][] = [
     [{ cert: '/absent.pem' }, 'configuration_invalid', /LEMNISCATE_TLS_CERT.*\/absent\.pem.*ENOENT/],
     [{ ca: text }, 'configuration_invalid', /LEMNISCATE_TLS_CA.*text\.pem/],
+    [{ ca: twice }, 'configuration_invalid', /twice\.pem holds two authorities named/],
     [{ key: text }, 'configuration_invalid', /LEMNISCATE_TLS_KEY.*text\.pem/],
     [{ cert: expired.certFile, key: expired.keyFile }, 'certificate_expired', /expired\.pem.*expired at/],
     [{ key: dispatcher.keyFile }, 'key_mismatch', /dispatcher\.key\.pem.*good\.pem/],

@@ -2,10 +2,12 @@ import { X509Certificate, createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { pemCertificates } from '@lemniscate/shared/text/pem.ts';
 import { serviceUris } from '../domain/peer-role.ts';
 
 /** Certificate, key and authority of this server, checked, and the name that its certificate gives it. */
 export interface TlsMaterial {
+  /** The authorities that are believed: one, or two while one takes over from the other. */
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
@@ -25,9 +27,8 @@ export function readTlsMaterial(
   const ca = readPem('LEMNISCATE_TLS_CA', files.ca);
   const cert = readPem('LEMNISCATE_TLS_CERT', files.cert);
   const key = readPem('LEMNISCATE_TLS_KEY', files.key);
-  const authority = parseCertificate('LEMNISCATE_TLS_CA', files.ca, ca);
+  const authorities = readAuthorities(files.ca, ca);
   const certificate = parseCertificate('LEMNISCATE_TLS_CERT', files.cert, cert);
-  checkDates('LEMNISCATE_TLS_CA', files.ca, authority, now);
   checkDates('LEMNISCATE_TLS_CERT', files.cert, certificate, now);
   if (!certificate.checkPrivateKey(parseKey(files.key, key))) {
     throw new CodedError(
@@ -35,12 +36,14 @@ export function readTlsMaterial(
       `The key ${files.key} (LEMNISCATE_TLS_KEY) does not belong to the certificate ${files.cert} (LEMNISCATE_TLS_CERT). Give the pair that was issued together.`,
     );
   }
-  if (!certificate.verify(authority.publicKey)) {
+  const authority = authorities.find(({ publicKey }) => certificate.verify(publicKey));
+  if (authority === undefined) {
     throw new CodedError(
       'certificate_refused',
       `The certificate ${files.cert} was not signed by the authority ${files.ca} (LEMNISCATE_TLS_CA). Have it issued by the fleet's authority.`,
     );
   }
+  checkDates('LEMNISCATE_TLS_CA', files.ca, authority, now);
   const identity = serviceUris(certificate).find(({ role }) => role === 'agent-server');
   if (identity === undefined) {
     throw new CodedError(
@@ -62,6 +65,20 @@ function readPem(variable: string, file: string): string {
       error,
     );
   }
+}
+
+/** OpenSSL takes the first authority of a name and looks no further: two under one name would refuse half the fleet. */
+function readAuthorities(file: string, pem: string): readonly X509Certificate[] {
+  const authorities = pemCertificates(pem).map((each) => parseCertificate('LEMNISCATE_TLS_CA', file, each));
+  if (authorities.length === 0) throw invalid('LEMNISCATE_TLS_CA', file, 'holds no PEM certificate');
+  const names = authorities.map(({ subject }) => subject);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return authorities;
+  throw invalid(
+    'LEMNISCATE_TLS_CA',
+    file,
+    `holds two authorities named ${twice}; give the new one a name of its own`,
+  );
 }
 
 function parseCertificate(variable: string, file: string, pem: string): X509Certificate {

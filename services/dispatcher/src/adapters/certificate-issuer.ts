@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
+import { pemCertificates } from '@lemniscate/shared/text/pem.ts';
 import type { IssueCertificate } from '../application/ports/certificate-issuer.ts';
 
 /** The one kind of key that the fleet uses. */
@@ -16,11 +17,11 @@ const loadX509 = async () => {
 };
 
 /**
- * Signs certificates of joining workstations with the fleet's authority.
+ * Signs certificates of joining workstations with the authority, among those that the fleet believes, that the key is of.
  * @throws CodedError `configuration_invalid` for an unreadable key, `key_mismatch` for one of another authority
  */
 export function createCertificateIssuer(caPem: string, keyFile: string, clock: Clock): IssueCertificate {
-  const key = readSigningKey(caPem, keyFile);
+  const { key, authorityPem } = readSigningKey(caPem, keyFile);
   return async ({ serverId, publicKeyPem, validForMs }) => {
     const publicKey = await importPublicKey(publicKeyPem);
     const x509 = await loadX509();
@@ -28,7 +29,7 @@ export function createCertificateIssuer(caPem: string, keyFile: string, clock: C
     const now = clock.now().getTime();
     const certificate = await x509.X509CertificateGenerator.create({
       subject: `CN=${serverId}`,
-      issuer: new x509.X509Certificate(caPem).subject,
+      issuer: new x509.X509Certificate(authorityPem).subject,
       publicKey,
       signingKey: await crypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']),
       signingAlgorithm: algorithm,
@@ -54,7 +55,8 @@ export function createCertificateIssuer(caPem: string, keyFile: string, clock: C
   };
 }
 
-function readSigningKey(caPem: string, file: string): KeyObject {
+/** The key, and which of the authorities it is the key of. */
+function readSigningKey(caPem: string, file: string): { key: KeyObject; authorityPem: string } {
   let key: KeyObject;
   try {
     key = createPrivateKey(readFileSync(file));
@@ -66,7 +68,8 @@ function readSigningKey(caPem: string, file: string): KeyObject {
       error,
     );
   }
-  if (new X509Certificate(caPem).checkPrivateKey(key)) return key;
+  const authorityPem = pemCertificates(caPem).find((pem) => new X509Certificate(pem).checkPrivateKey(key));
+  if (authorityPem !== undefined) return { key, authorityPem };
   throw new CodedError(
     'key_mismatch',
     `The key in ${file} (LEMNISCATE_CA_KEY) does not belong to the authority in LEMNISCATE_TLS_CA.`,

@@ -4,6 +4,7 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { parseServiceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { ServiceRole } from '@lemniscate/shared/protocol/identity.ts';
+import { pemCertificates } from '@lemniscate/shared/text/pem.ts';
 
 /** Files of a service's identity. */
 export interface CertificateFiles {
@@ -14,6 +15,7 @@ export interface CertificateFiles {
 
 /** A service's identity for mutual TLS, as PEM, and its name. */
 export interface ServiceCertificate {
+  /** The authorities that are believed: one, or two while one takes over from the other. */
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
@@ -34,17 +36,18 @@ export function readServiceCertificate(
   const ca = readPem('LEMNISCATE_TLS_CA', files.ca);
   const cert = readPem('LEMNISCATE_TLS_CERT', files.cert);
   const key = readPem('LEMNISCATE_TLS_KEY', files.key);
-  const authority = parseCertificate('LEMNISCATE_TLS_CA', files.ca, ca);
+  const authorities = readAuthorities(files.ca, ca);
   const leaf = parseCertificate('LEMNISCATE_TLS_CERT', files.cert, cert);
-  checkDates(files.ca, authority, clock);
   checkDates(files.cert, leaf, clock);
   checkKey(files, leaf, key);
-  if (!leaf.checkIssued(authority) || !leaf.verify(authority.publicKey))
+  const authority = authorities.find((each) => leaf.checkIssued(each) && leaf.verify(each.publicKey));
+  if (authority === undefined)
     throw new CodedError(
       'configuration_invalid',
       `LEMNISCATE_TLS_CERT: ${files.cert} was not issued by the authority in ${files.ca} (LEMNISCATE_TLS_CA).`,
       { file: files.cert },
     );
+  checkDates(files.ca, authority, clock);
   return { ca, cert, key, uri: serviceUriOf(files.cert, leaf, role), expiresAt: new Date(leaf.validTo) };
 }
 
@@ -59,6 +62,20 @@ function readPem(variable: string, file: string): string {
       error,
     );
   }
+}
+
+/** OpenSSL takes the first authority of a name and looks no further: two under one name would refuse half the fleet. */
+function readAuthorities(file: string, pem: string): readonly X509Certificate[] {
+  const authorities = pemCertificates(pem).map((each) => parseCertificate('LEMNISCATE_TLS_CA', file, each));
+  if (authorities.length === 0) parseCertificate('LEMNISCATE_TLS_CA', file, pem);
+  const names = authorities.map(({ subject }) => subject);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return authorities;
+  throw new CodedError(
+    'configuration_invalid',
+    `LEMNISCATE_TLS_CA: ${file} holds two authorities named ${twice}. Give the new one a name of its own.`,
+    { file },
+  );
 }
 
 function parseCertificate(variable: string, file: string, pem: string): X509Certificate {

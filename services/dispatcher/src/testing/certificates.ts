@@ -28,12 +28,12 @@ export interface TestAuthority {
 }
 
 /** A private authority in a folder of its own. */
-export async function createTestAuthority(): Promise<TestAuthority> {
+export async function createTestAuthority(name = 'test authority'): Promise<TestAuthority> {
   const folder = await mkdtemp(join(tmpdir(), 'lemniscate-ca-'));
   const keys = await newKeys();
   const notBefore = new Date(Date.now() - day);
   const authority = await X509CertificateGenerator.createSelfSigned({
-    name: 'CN=test authority',
+    name: `CN=${name}`,
     keys,
     notBefore,
     notAfter: new Date(Date.now() + day),

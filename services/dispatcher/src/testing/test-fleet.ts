@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -57,6 +57,8 @@ export interface FleetOptions {
   readonly servers: readonly { readonly name: string; readonly capacity: number }[];
   /** Of the one who calls; absent: all of them. */
   readonly roles?: readonly string[];
+  /** Also believed by everything in it, as PEM. */
+  readonly alsoBelieved?: string;
 }
 
 /** The body of an ordinary request. */
@@ -72,6 +74,7 @@ export async function createTestFleet(options: FleetOptions): Promise<TestFleet>
   parts.defer(() => rm(folder, { recursive: true, force: true }));
   const authority = await createTestAuthority();
   parts.defer(() => authority.remove());
+  if (options.alsoBelieved !== undefined) await appendFile(authority.ca, `\n${options.alsoBelieved}`);
   const database = await createTestDatabase();
   parts.defer(() => database.drop());
   const redis = await startOwnRedis();
