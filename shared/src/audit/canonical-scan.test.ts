@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import canonicalize from 'canonicalize';
 import { isPlainlyCanonical } from './canonical-scan.ts';
 import { readCanonical } from './canonical.ts';
+import { seeded } from './testing/seeded.ts';
 
 const plain = (text: string): boolean => isPlainlyCanonical(Buffer.from(text));
 
@@ -34,17 +35,6 @@ test('what is not canonical is never taken for plain', () => {
   for (const text of texts) assert.equal(plain(text), false, text);
   assert.equal(isPlainlyCanonical(Buffer.from([0x22, 0xff, 0x22])), false);
 });
-
-/** A generator that gives the same numbers every time (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const letters = ['a', 'b', 'é', '"', '\\', '\u0001', '\u007f', '😀', '1', '10', '9', '__proto__'];
 

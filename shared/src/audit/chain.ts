@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { CodedError } from '../errors/coded-error.ts';
 import type { JsonValue } from '../json.ts';
-import { canonicalBytes, normalise } from './canonical.ts';
+import { writeCanonical } from './canonical-write.ts';
 import { checkDraft } from './catalogue.ts';
 import { entryDigest } from './digest.ts';
 import { openingType } from './entry.ts';
@@ -77,9 +77,9 @@ function envelopeBytes(draft: AuditDraft, at: string, seq: number): Uint8Array {
     ...(draft.attempt === undefined ? {} : { attempt: draft.attempt }),
     ...(draft.server === undefined ? {} : { server: draft.server }),
   };
-  const whole = canonicalBytes(normalise({ ...envelope, body }));
+  const whole = writeCanonical({ ...envelope, body });
   if (whole.length <= largestBody) return whole;
-  const cut = canonicalBytes(normalise({ ...envelope, body: withoutLists(body) }));
+  const cut = writeCanonical({ ...envelope, body: withoutLists(body) });
   if (cut.length <= largestBody) return cut;
   throw new CodedError(
     'internal',
@@ -90,7 +90,7 @@ function envelopeBytes(draft: AuditDraft, at: string, seq: number): Uint8Array {
 function withoutLists(body: Readonly<Record<string, JsonValue>>): Record<string, JsonValue> {
   const members = Object.entries(body).map(([key, value]): [string, JsonValue] => {
     if (!Array.isArray(value)) return [key, value];
-    return [key, { items: value.length, sha256: hash('sha256', canonicalBytes(normalise(value)), 'hex') }];
+    return [key, { items: value.length, sha256: hash('sha256', writeCanonical(value), 'hex') }];
   });
   return Object.fromEntries(members);
 }

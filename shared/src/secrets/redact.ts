@@ -65,14 +65,22 @@ export function redactValue<Value extends JsonValue | object>(
   return walk(value, ids) as Value;
 }
 
+/** What has no secret stays the same object: most values have none, and a copy of each costs as much as the search. */
 function walk(value: unknown, ids: ReadonlySet<string> | undefined): unknown {
   if (typeof value === 'string') return redactSecrets(value);
-  if (Array.isArray(value)) return value.map((item) => walk(item, ids));
   if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => walk(item, ids));
+    return items.some((item, place) => item !== value[place]) ? items : value;
+  }
+  const changed = new Map<string, unknown>();
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member === 'string' && ids?.has(name) === true) continue;
+    const redacted = walk(member, ids);
+    if (redacted !== member) changed.set(name, redacted);
+  }
+  if (changed.size === 0) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name,
-      ids?.has(name) === true && typeof member === 'string' ? member : walk(member, ids),
-    ]),
+    Object.entries(value).map(([name, member]) => [name, changed.has(name) ? changed.get(name) : member]),
   );
 }

@@ -17,8 +17,12 @@ import type { Database } from '../application/ports/transaction.ts';
 // `node audit-append-load.ts DATABASE_URL prepare|append|paced|proof COUNT`; writes one JSON object.
 
 const sessions = 200;
-/** Entries before those that are timed. */
-const warmUp = 4_000;
+/** Rounds before those that are timed. */
+const warmUp = 10;
+/** Times that the two sides take turns. */
+const turns = 10;
+/** Entries of a transaction: a proposal and its decision. */
+const entriesAtOnce = 2;
 /** Proofs that are timed, of each kind; tiles that are written at once. */
 const proofs = 200;
 const tilesAtOnce = 1_000;
@@ -46,19 +50,22 @@ const opening: AuditDraft = {
   body: { policyDigest: 'b'.repeat(64) },
 };
 
-/** Runs `work` for every session at once, so often that all of them make `total` entries of two a transaction. */
+/**
+ * Runs `work` for every session at once, `rounds` times each, with numbers that go on from `first`.
+ * @returns milliseconds
+ */
 async function forSessions(
-  total: number,
+  rounds: number,
+  first: number,
   work: (session: number, round: number) => Promise<void>,
 ): Promise<number> {
-  const rounds = Math.ceil(total / sessions / 2);
   const begin = performance.now();
   await Promise.all(
     Array.from({ length: sessions }, async (_, session) => {
-      for (let round = 0; round < rounds; round += 1) await work(session, round);
+      for (let round = first; round < first + rounds; round += 1) await work(session, round);
     }),
   );
-  return Math.round((rounds * sessions * 2) / ((performance.now() - begin) / 1_000));
+  return performance.now() - begin;
 }
 
 /** As the owner: the application's role makes no tables and writes no tiles. */
@@ -90,21 +97,26 @@ async function append(database: Database, total: number) {
     await database.transaction((tx) => audit.append(tx, chain(session), [opening]));
   const appendOne = (session: number, round: number): Promise<void> =>
     database.transaction((tx) => audit.append(tx, chain(session), [draft(round), draft(round + 1)]));
-  // a connection's first statements are planned, and its functions compiled: both sides are timed warm
-  await forSessions(warmUp, appendOne);
-  const appendRate = await forSessions(total, appendOne);
   const rows = extendChain(
     unopened('session:x'),
     [opening, draft(1), draft(2)],
     new Date().toISOString(),
   ).entries.slice(1);
-  const insertOne =
-    (kind: string) =>
-    (session: number, round: number): Promise<void> =>
-      database.transaction((tx) => insertPlain(tx, session, `${run}_${kind}_${session}`, rows, round));
-  await forSessions(warmUp, insertOne('warm'));
-  const plainRate = await forSessions(total, insertOne('timed'));
-  return { appendRate, plainRate };
+  const insertOne = (session: number, round: number): Promise<void> =>
+    database.transaction((tx) => insertPlain(tx, session, `${run}_${session}`, rows, round));
+  // a connection's first statements are planned, and its functions compiled: both sides are timed warm
+  await forSessions(warmUp, 0, appendOne);
+  await forSessions(warmUp, 0, insertOne);
+  // in turns, so that both have the same neighbours: minutes of a shared machine differ by more than the two do
+  let [appending, inserting] = [0, 0];
+  const rounds = Math.ceil(total / turns / sessions / entriesAtOnce);
+  for (let turn = 0; turn < turns; turn += 1) {
+    const from = warmUp + turn * rounds;
+    appending += await forSessions(rounds, from, appendOne);
+    inserting += await forSessions(rounds, from, insertOne);
+  }
+  const rate = (ms: number): number => Math.round((turns * rounds * sessions * entriesAtOnce) / (ms / 1_000));
+  return { appendRate: rate(appending), plainRate: rate(inserting) };
 }
 
 /** The same rows, and the same lock of the session that they belong to, in one statement as well. */

@@ -244,3 +244,82 @@ test(
     assert.deepEqual(await verified(chain), { fault: null, count: 16 });
   },
 );
+
+test(
+  'two processes that take turns on a chain guess its end wrongly and leave it whole',
+  { skip: noDatabase },
+  async () => {
+    const other = createAuditLog({
+      clock: systemClock,
+      commitmentKey: await readCommitmentKey(database.app),
+    });
+    const chain = sessionChain('s_turns');
+    await append(chain, opening);
+    for (let turn = 0; turn < 6; turn += 1)
+      await database.app.transaction((tx) =>
+        (turn % 2 === 0 ? other : audit).append(tx, chain, [draft(turn), draft(turn + 1)]),
+      );
+    assert.deepEqual(await verified(chain), { fault: null, count: 13 });
+  },
+);
+
+test(
+  'the append function writes nothing behind another end than the chain’s, nor what does not add up',
+  { skip: noDatabase },
+  async () => {
+    const chain = sessionChain('s_function');
+    await append(chain, opening, draft(1));
+    const [row] = await database.app.query<{ digest: Buffer }>(
+      'SELECT head_digest AS digest FROM audit_chains WHERE chain = $1',
+      [chain],
+    );
+    const call = (
+      seq: number,
+      digest: Buffer | undefined,
+      digests: Buffer,
+    ): Promise<{ appended: boolean }[]> =>
+      database.app.query(
+        `SELECT audit_append($1, $2, $3, $4, '{}', '{1}', '{2}', '{tool.executed}', now()) AS appended`,
+        [chain, seq, digest, digests],
+      );
+    const one = Buffer.alloc(32, 1);
+    assert.deepEqual(await call(1, row?.digest, one), [{ appended: false }]);
+    assert.deepEqual(await call(2, Buffer.alloc(32), one), [{ appended: false }]);
+    await assert.rejects(call(2, row?.digest, Buffer.alloc(64)), { code: '23000' });
+    await assert.rejects(call(0, Buffer.alloc(0), one), { code: '23505' });
+    assert.deepEqual(await verified(chain), { fault: null, count: 2 });
+    // shown able to write: what was refused above was refused for its end and its lengths
+    assert.deepEqual(await call(2, row?.digest, one), [{ appended: true }]);
+    const [member] = await database.app.query<{ member: boolean }>(
+      `SELECT pg_has_role('lemniscate_app', 'lemniscate_appender', 'MEMBER') AS member`,
+    );
+    assert.equal(member?.member, false);
+  },
+);
+
+test(
+  'a function that a restore gave another owner appends as well, by way of the trigger',
+  { skip: noDatabase },
+  async () => {
+    await database.owner.query('ALTER FUNCTION audit_append OWNER TO current_user');
+    try {
+      const chain = sessionChain('s_restored');
+      await append(chain, opening);
+      await append(chain, draft(1), draft(2));
+      await append(chain, draft(3));
+      await assert.rejects(append(chain, opening), (error) => isCodedError(error, 'audit_chain_broken'));
+      await append(chain, closing);
+      assert.deepEqual(await verified(chain), { fault: null, count: 5 });
+      const pending = await database.owner.query<{ seq: string }>(
+        'SELECT seq FROM audit_pending WHERE chain = $1 ORDER BY id',
+        [chain],
+      );
+      assert.deepEqual(
+        pending.map(({ seq }) => Number(seq)),
+        [1, 2, 3, 4, 5],
+      );
+    } finally {
+      await database.owner.query('ALTER FUNCTION audit_append OWNER TO lemniscate_appender');
+    }
+  },
+);

@@ -50,12 +50,13 @@ export function createAuditLog({
     const seen = heads.get(chain);
     const grow = (head: ChainHead) => extendChain(head, drafts, clock.now().toISOString());
     if (seen !== undefined && drafts[0]?.type !== openingType(chain)) {
-      const grown = grow(seen);
-      const found = await insertBehind(tx, seen, grown.entries);
-      if (found === 'inserted') return grown.head;
-      if (found !== null) return insertAll(tx, chain, grow(found));
+      const guessed = grow(seen);
+      if (await insertBehind(tx, seen, guessed.entries)) return guessed.head;
     }
-    return insertAll(tx, chain, grow(await headToExtend(tx, chain, drafts)));
+    const head = await headToExtend(tx, chain, drafts);
+    const grown = grow(head);
+    if (await insertBehind(tx, head, grown.entries)) return grown.head;
+    throw new CodedError('internal', `The audit chain ${chain} has moved although it was locked.`, { chain });
   };
   return {
     append: async (tx, chain, drafts) => {
@@ -182,56 +183,40 @@ const headOf = (chain: string, row: HeadRow): ChainHead => ({
   closed: row.closed,
 });
 
-const columnsOf = (entries: readonly ChainedEntry[]): unknown[] => [
-  entries.map(({ seq }) => seq),
-  entries.map(({ prev }) => prev),
-  entries.map(({ digest }) => digest),
-  entries.map(({ body }) => body),
-  entries.map(({ type }) => type),
-  entries.map(({ at }) => at),
-];
-
 /**
- * Locks the chain and inserts entries behind the head that was seen last, in one statement.
- * @returns the head as it is, locked, where it is another one; null where there is no such chain
+ * Inserts entries behind a head, in one statement that locks the chain and makes their links itself. Bodies and digests
+ * travel as one value each: an array of bytes is written in hex, which took longer than the hashing.
+ * @returns whether the chain ended there; if not, nothing has been written
  */
 async function insertBehind(
   tx: Transaction,
-  seen: ChainHead,
+  head: ChainHead,
   entries: readonly ChainedEntry[],
-): Promise<'inserted' | ChainHead | null> {
-  const [row] = await tx.query<HeadRow & { inserted: boolean }>(
-    `WITH head AS MATERIALIZED (
-       SELECT head_seq, head_digest, closed FROM audit_chains WHERE chain = $1 FOR UPDATE
-     ), added AS (
-       INSERT INTO audit_entries (chain, seq, prev, digest, body, type, at)
-       SELECT $1, entry.*
-       FROM head, unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::timestamptz[]) AS entry
-       WHERE head.head_seq = $8 AND head.head_digest = $9 AND NOT head.closed
-       RETURNING 1
-     )
-     SELECT head_seq, head_digest, closed, EXISTS (SELECT FROM added) AS inserted FROM head`,
-    [seen.chain, ...columnsOf(entries), seen.seq, seen.digest],
-  );
-  if (row === undefined) return null;
-  return row.inserted ? 'inserted' : headOf(seen.chain, row);
-}
-
-async function insertAll(
-  tx: Transaction,
-  chain: string,
-  { entries, head }: { readonly entries: readonly ChainedEntry[]; readonly head: ChainHead },
-): Promise<ChainHead> {
+): Promise<boolean> {
+  const bodies = entries.map(({ body }) => body);
+  const lengths = bodies.map((body) => body.length);
+  let end = 1;
+  const starts = lengths.map((length) => (end += length) - length);
   try {
-    await tx.query(
-      `INSERT INTO audit_entries (chain, seq, prev, digest, body, type, at)
-       SELECT $1, * FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::timestamptz[])`,
-      [chain, ...columnsOf(entries)],
+    const [row] = await tx.query<{ appended: boolean }>(
+      'SELECT audit_append($1, $2, $3, $4, $5, $6, $7, $8, $9) AS appended',
+      [
+        head.chain,
+        head.seq,
+        head.digest,
+        Buffer.concat(entries.map(({ digest }) => digest)),
+        Buffer.concat(bodies),
+        starts,
+        lengths,
+        entries.map(({ type }) => type),
+        entries[0]?.at,
+      ],
     );
-    return head;
+    return row?.appended === true;
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw new CodedError('audit_chain_broken', `The audit chain ${chain} is open already.`, { chain }, error);
+    const sentence = `The audit chain ${head.chain} is open already.`;
+    throw new CodedError('audit_chain_broken', sentence, { chain: head.chain }, error);
   }
 }
 
