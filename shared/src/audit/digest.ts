@@ -29,7 +29,7 @@ const entryStart = scratch.write(`${entryDomain}\0`, 'latin1');
  */
 export function entryDigest(chain: string, seq: number, prev: Uint8Array, body: Uint8Array): Uint8Array {
   // by way of a text: a hash as bytes takes twice as long (1.5 against 0.7 microseconds)
-  return Buffer.from(hash('sha256', framedEntry(chain, seq, prev, body), 'latin1'), 'latin1');
+  return Buffer.from(hash('sha256', framedEntry(chain, seq, prev, body), 'binary'), 'binary');
 }
 
 /** Whether bytes are an entry's digest. A hash as text takes half the time of one as bytes. */
