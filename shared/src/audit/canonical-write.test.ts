@@ -23,16 +23,16 @@ const agree = (value: JsonValue): void =>
 test('what is written in one pass is what normalising and writing make of it', () => {
   const deep = (levels: number): JsonValue =>
     JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`) as JsonValue;
-  const values: JsonValue[] = [
-    ...[0, -0, 1, -1, 2 ** 53 - 1, 2 ** 53, 1.5, 1e21, Number.NaN, Number.POSITIVE_INFINITY],
-    ...['', 'a', '"', '\\', '\u007f', '\u001f', ' ', '~', 'é', '\ud800', '\0', '\n'],
-    ...['a'.repeat(longestText), 'a'.repeat(longestText + 1)],
-    ...[15, 16, 17].map(deep),
+  const numbers = [0, -0, 1, -1, 2 ** 53 - 1, 2 ** 53, 1.5, 1e21, Number.NaN, Number.POSITIVE_INFINITY];
+  const texts = ['', 'a', '"', '\\', '\u007f', '\u001f', ' ', '~', 'é', '\ud800', '\0', '\n'];
+  const long = [longestText, longestText + 1].map((length) => 'a'.repeat(length));
+  const others: JsonValue[] = [
     JSON.parse('{"__proto__":{"a":1},"b":[]}') as JsonValue,
     { b: 1, a: [{}, [], null, true, false], '10': 1, '9': 2, aa: '', a1: 'x' },
     { 'k\0': 1, 'k\ufffd': 2 },
     { absent: undefined as unknown as JsonValue, there: 1 },
   ];
+  const values: JsonValue[] = [...numbers, ...texts, ...long, ...[15, 16, 17].map(deep), ...others];
   for (const value of values) agree(value);
 });
 
