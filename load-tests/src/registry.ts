@@ -7,6 +7,7 @@ import { permitBenchmark } from './governance/permit-benchmark.ts';
 import { stopBenchmark } from './governance/stop-benchmark.ts';
 import { dispatchBenchmark } from './dispatch/dispatch-benchmark.ts';
 import { judgeBenchmark } from './judge/judge-benchmark.ts';
+import { readersBenchmark } from './readers/readers-benchmark.ts';
 import { relayBenchmark } from './relay/relay-benchmark.ts';
 import { sandboxBenchmark } from './sandbox/sandbox-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
@@ -30,6 +31,7 @@ export const benchmarks: readonly Benchmark[] = [
   costsBenchmark,
   dispatchBenchmark,
   telemetryBenchmark,
+  readersBenchmark,
   balanceBenchmark,
   consoleBenchmark,
 ];

@@ -45,24 +45,42 @@ export async function startPostgres(
   const cluster = join(folder, 'cluster');
   if (!existsSync(cluster)) await makeCluster(binaries, folder, password, user);
   const settings = options.durable ? durableSettings : testSettings;
-  const plan = {
-    name: 'postgres',
-    command: join(binaries, 'postgres'),
-    args: ['-D', cluster, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+  const process = await superviseService(
+    clusterPlan(data, { name: 'postgres', cluster, port, user, settings }),
+    options.say,
+  );
+  return { process, url: `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}` };
+}
+
+/** A cluster that is there already, and how its process is run. */
+export interface ClusterSetting {
+  readonly name: string;
+  readonly cluster: string;
+  readonly port: number;
+  readonly user: UnprivilegedUser | undefined;
+  readonly settings: readonly string[];
+}
+
+/** How the process of a cluster is started, watched and stopped; a standby is ready when it can be read. */
+export function clusterPlan(data: DataFolder, of: ClusterSetting) {
+  return {
+    name: of.name,
+    command: join(postgresBinaries(), 'postgres'),
+    args: ['-D', of.cluster, '-p', String(of.port), ...of.settings.flatMap((setting) => ['-c', setting])],
     env: { LC_ALL: 'C', TZ: 'UTC' },
-    cwd: folder,
-    user,
-    logFile: join(data.folder('logs'), 'postgres.log'),
+    cwd: dirname(of.cluster),
+    user: of.user,
+    logFile: join(data.folder('logs'), `${of.name}.log`),
     records: data.folder('run'),
     // SIGINT is Postgres' fast shutdown: open transactions are rolled back and the next start needs no recovery
     stopSignal: 'SIGINT' as const,
     deathSignal: 'INT' as const,
     stopGraceMs: 10_000,
-    ready: { line: (line: string) => line.includes('database system is ready to accept connections') },
+    ready: {
+      line: (line: string) => /database system is ready to accept (read-only )?connections/.test(line),
+    },
     readyWithinMs: 60_000,
   };
-  const process = await superviseService(plan, options.say);
-  return { process, url: `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}` };
 }
 
 const commonSettings = [
@@ -73,7 +91,7 @@ const commonSettings = [
   'log_timezone=UTC',
   'timezone=UTC',
 ];
-const durableSettings = commonSettings;
+export const durableSettings = commonSettings;
 const testSettings = [...commonSettings, 'fsync=off', 'full_page_writes=off', 'synchronous_commit=off'];
 
 /**

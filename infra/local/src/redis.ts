@@ -19,20 +19,33 @@ export async function startRedis(
   user: UnprivilegedUser | undefined,
   say: (line: string) => void,
 ): Promise<Redis> {
-  const folder = data.folder('redis');
+  return startRedisNamed(data, 'redis', port, user, say);
+}
+
+/** The same under another name, as a replica of the Redis at `of` where that is given; they share a password. */
+export async function startRedisNamed(
+  data: DataFolder,
+  name: string,
+  port: number,
+  user: UnprivilegedUser | undefined,
+  say: (line: string) => void,
+  of: number | null = null,
+): Promise<Redis> {
+  const folder = data.folder(name);
   const password = data.keptSecret('redis-password');
   // a file, because arguments are readable by every user of the machine
   const configuration = join(folder, 'redis.conf');
-  writeFileSync(configuration, settings(port, folder, password), { mode: 0o600 });
+  const replica = of === null ? '' : `replicaof 127.0.0.1 ${of}\n`;
+  writeFileSync(configuration, `${settings(port, folder, password)}${replica}`, { mode: 0o600 });
   if (user !== undefined) for (const path of [folder, configuration]) chownSync(path, user.uid, user.gid);
   const plan = {
-    name: 'redis',
+    name,
     command: findProgram('redis-server') ?? 'redis-server',
     args: [configuration],
     env: { LC_ALL: 'C' },
     cwd: folder,
     user,
-    logFile: join(data.folder('logs'), 'redis.log'),
+    logFile: join(data.folder('logs'), `${name}.log`),
     records: data.folder('run'),
     stopSignal: 'SIGTERM' as const,
     deathSignal: 'TERM' as const,
@@ -50,6 +63,7 @@ function settings(port: number, folder: string, password: string): string {
     'bind 127.0.0.1',
     `port ${port}`,
     `requirepass ${password}`,
+    `masterauth ${password}`,
     `dir "${folder.replaceAll(/(["\\])/g, '\\$1')}"`,
     'maxmemory 512mb',
     'maxmemory-policy noeviction',

@@ -13,7 +13,7 @@ import type { TestOutcome } from './testing/test-outcome.ts';
 import { bringUpTestParts } from './testing/test-parts.ts';
 import { createUnwinding } from './unwinding.ts';
 
-// `npm test [-- PATTERN]`: sets up what tests need, runs the unit tests in one process and every integration file in
+// `npm test [-- PATTERN…]`: sets up what tests need, runs the unit tests in one process and every integration file in
 // its own, and ends with one line that says how many passed, failed and were skipped.
 
 const say = (line: string) => console.log(line);
@@ -21,10 +21,12 @@ const unitBounds = { testTimeoutMs: 60_000, wholeTimeoutMs: 10 * 60_000 };
 const integrationBounds = { testTimeoutMs: 10 * 60_000, wholeTimeoutMs: 15 * 60_000 };
 
 async function main(stopped: AbortSignal): Promise<number> {
-  const pattern = process.argv[2];
-  const files = findTestFiles(projectRoot, pattern);
+  const patterns = process.argv.slice(2);
+  const files = findTestFiles(projectRoot, ...patterns);
   if (files.unit.length + files.integration.length === 0) {
-    say(`No test file has ${pattern ?? '.test.ts'} in its path. Give a part of a path, or nothing for all.`);
+    say(
+      `No test file has ${patterns.join(' or ') || '.test.ts'} in its path. Give a part of a path, or nothing for all.`,
+    );
     return 2;
   }
   let tally = emptyTally;

@@ -108,7 +108,7 @@ async function readUsage({ database }: ChaosStage): Promise<SeenUsage[]> {
 }
 
 async function readLedger(stage: ChaosStage): Promise<Pick<Evidence, 'takenSlots' | 'queuedJobs'>> {
-  const redis = connectRedis(new URL(stage.stores.redisUrl), () => undefined);
+  const redis = connectRedis(new URL(stage.redis.url()), () => undefined);
   try {
     const counts = await redis.hgetall('{lemniscate:placement}:counts');
     const queues = ['placement-default', 'placement-real'].flatMap((queue) =>

@@ -97,20 +97,31 @@ const storeOf = (stage: ChaosStage, name: string) =>
 /** Who supervises an embedded store gives it up after five crashes in a minute; no store fails over more often. */
 const storeRestMs = 20_000;
 
-const killedStore = (weight: number, store: string, name: NodeJS.Signals, fault: string): Fault => ({
+const killedStore = (
+  weight: number,
+  store: 'redis' | 'postgres',
+  name: NodeJS.Signals,
+  fault: string,
+): Fault => ({
   name: fault,
   weight,
-  plan: (stage) => {
-    const process = storeOf(stage, store);
-    if (process === undefined) return null;
-    return {
-      on: store,
-      forMs: 0,
-      restMs: storeRestMs,
-      begin: () => signal(process.pid(), name),
-      end: nothing,
-    };
-  },
+  plan: (stage) => ({
+    on: store,
+    forMs: 0,
+    restMs: storeRestMs,
+    begin: () => signal(stage[store].process().pid(), name),
+    end: nothing,
+  }),
+});
+
+const failedOver = (weight: number, store: 'redis' | 'postgres', fault: string): Fault => ({
+  name: fault,
+  weight,
+  // Whoever has just lost its follower can only be killed.
+  plan: (stage) =>
+    stage[store].isWhole()
+      ? { on: store, forMs: 0, restMs: storeRestMs, begin: stage[store].failOver, end: nothing }
+      : null,
 });
 
 const flushed: Fault = {
@@ -120,7 +131,7 @@ const flushed: Fault = {
     on: 'redis',
     forMs: 0,
     begin: async () => {
-      const redis = connectRedis(new URL(stage.stores.redisUrl), () => undefined);
+      const redis = connectRedis(new URL(stage.redis.url()), () => undefined);
       // Another fault may hold Redis down at this moment: then there is nothing to forget.
       await redis.flushall().catch(() => undefined);
       await closeRedis(redis, 500);
@@ -132,20 +143,16 @@ const flushed: Fault = {
 const forgetful: Fault = {
   name: 'Redis restarts without what it kept',
   weight: 1,
-  plan: (stage) => {
-    const process = storeOf(stage, 'redis');
-    if (process === undefined) return null;
-    return {
-      on: 'redis',
-      forMs: 0,
-      restMs: storeRestMs,
-      begin: () => {
-        rmSync(join(stage.folder, 'data/redis/appendonlydir'), { recursive: true, force: true });
-        signal(process.pid(), 'SIGKILL');
-      },
-      end: nothing,
-    };
-  },
+  plan: (stage) => ({
+    on: 'redis',
+    forMs: 0,
+    restMs: storeRestMs,
+    begin: () => {
+      rmSync(join(stage.folder, stage.redis.folder(), 'appendonlydir'), { recursive: true, force: true });
+      signal(stage.redis.process().pid(), 'SIGKILL');
+    },
+    end: nothing,
+  }),
 };
 
 const s3Outage: Fault = {
@@ -222,8 +229,10 @@ export const faults: readonly Fault[] = [
   frozen(1, 'dispatcher', leaseMs + graceMs + 2_500),
   frozen(1, 'exporter', 4_000),
   killedStore(1, 'redis', 'SIGKILL', 'Redis is killed and keeps what it had'),
-  killedStore(1, 'postgres', 'SIGINT', 'Postgres fails over'),
+  killedStore(1, 'postgres', 'SIGINT', 'Postgres is shut down'),
   killedStore(1, 'postgres', 'SIGKILL', 'Postgres is killed'),
+  failedOver(2, 'redis', 'Redis fails over'),
+  failedOver(2, 'postgres', 'Postgres fails over'),
   forgetful,
   flushed,
   brokenLine(4, 'cut', 'a line is cut'),

@@ -32,6 +32,11 @@ export async function startProvider(): Promise<ChaosProvider> {
   const answers: ProvidedAnswer[] = [];
   let outage = false;
   const server = createServer((request, reply) => {
+    // Whoever looks for something else at a port that was theirs before gets no answer that has to be on record.
+    if (request.method !== 'POST' || request.url?.endsWith('/messages') !== true) {
+      reply.writeHead(404).end();
+      return;
+    }
     text(request).then(
       (body) => (outage ? fail(reply) : answer(answers, body, reply)),
       () => reply.destroy(),

@@ -12,6 +12,7 @@ import { gatherEvidence } from './evidence.ts';
 import type { Evidence } from './evidence.ts';
 import { strikeUntil } from './faults.ts';
 import { openHistory } from './history.ts';
+import { killNow } from './kill-now.ts';
 import { checkInvariants } from './invariants.ts';
 import type { Violation } from './invariants.ts';
 import { openStage } from './stage.ts';
@@ -112,7 +113,7 @@ async function run(options: ChaosOptions, folder: string, undo: AsyncDisposableS
   clearInterval(hunt);
   say(`${history.events.length} things happened; everything is mended and has to settle`);
   // Who lives now may still have a plan of before.
-  for (const { service } of stage.parts) kill(service.pid());
+  for (const { service } of stage.parts) killNow(service.pid());
   const evidence = await settled(stage, history.events, say);
   const violations = checkInvariants(evidence);
   const ends = Object.groupBy(evidence.sessions, ({ state, reason }) => `${state} ${reason ?? ''}`.trim());
@@ -150,18 +151,9 @@ function huntVictims(stage: ChaosStage): () => void {
       if (!victims.has(name) || pid === undefined) continue;
       const life = born.get(name);
       if (life?.pid !== pid) born.set(name, { pid, at: performance.now() });
-      else if (performance.now() - life.at > longLifeMs) kill(pid);
+      else if (performance.now() - life.at > longLifeMs) killNow(pid);
     }
   };
-}
-
-function kill(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    // It has just died by itself.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
 
 /** Looks until nothing is wrong any more or the time is over: what is still wrong then stays wrong. */

@@ -23,8 +23,11 @@ import { openCrashBook } from './crash-book.ts';
 import type { CrashBook, PartKind } from './crash-book.ts';
 import { openLine } from './line.ts';
 import type { Line } from './line.ts';
+import { openPostgresPair } from './postgres-pair.ts';
 import { startProvider } from './provider.ts';
 import type { ChaosProvider } from './provider.ts';
+import { openRedisPair } from './redis-pair.ts';
+import type { StorePair } from './redis-pair.ts';
 
 /** A process of the stage. */
 export interface Part {
@@ -39,6 +42,8 @@ export interface Part {
 export interface ChaosStage {
   readonly folder: string;
   readonly stores: Stores;
+  readonly postgres: StorePair;
+  readonly redis: StorePair;
   readonly provider: ChaosProvider;
   readonly parts: readonly Part[];
   readonly lines: readonly Line[];
@@ -85,6 +90,8 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
   undo.defer(ports.close);
   const stores = await startStores(data, ports, readLocalConfig({}), { durable: true, say });
   undo.defer(stores.stop);
+  const postgres = await openPostgresPair(data, stores, undo);
+  const redis = await openRedisPair(data, stores, undo);
   const provider = await startProvider();
   undo.defer(provider.close);
   const authority = await openCertificateAuthority(data.folder('certificates'));
@@ -200,8 +207,8 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
         ],
       }),
     );
-    const toPostgres = await line(`${name}-postgres`, () => portOf(stores.databaseUrl));
-    const toRedis = await line(`${name}-redis`, () => portOf(stores.redisUrl));
+    const toPostgres = await line(`${name}-postgres`, () => portOf(postgres.url()));
+    const toRedis = await line(`${name}-redis`, () => portOf(redis.url()));
     const toS3 = await line(`${name}-s3`, () => portOf(stores.s3.endpoint));
     apiUrls.push(`http://127.0.0.1:${api}`);
     internalPorts.push(internal);
@@ -262,7 +269,7 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
   mkdirSync(sinkFolder);
   const sinkIsDisk = mountSmallDisk(sinkFolder, undo);
   const exporterPort = await claim();
-  const toPostgres = await line('exporter-postgres', () => portOf(stores.databaseUrl));
+  const toPostgres = await line('exporter-postgres', () => portOf(postgres.url()));
   await start(
     { name: 'exporter', kind: 'exporter' },
     'services/audit-exporter/src/main.ts',
@@ -275,8 +282,9 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
     readyOverHttp(exporterPort),
   );
 
+  const ownLine = await line('harness-postgres', () => portOf(postgres.url()));
   const database = createDatabase({
-    url: new URL(stores.databaseUrl),
+    url: new URL(through(stores.databaseUrl, ownLine)),
     connections: 5,
     statementTimeoutMs: 60_000,
     onConnectionError: () => undefined,
@@ -293,6 +301,8 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
   return {
     folder,
     stores,
+    postgres,
+    redis,
     provider,
     parts,
     lines,

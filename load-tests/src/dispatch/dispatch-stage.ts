@@ -18,12 +18,14 @@ import { startStores } from '@lemniscate/local/stores.ts';
 import type { Stores } from '@lemniscate/local/stores.ts';
 import type { BenchIo } from '../benchmark.ts';
 import { noFaults } from '../simulated/plan.ts';
+import type { SimulationPlan } from '../simulated/plan.ts';
 import { startSimulatedFleet } from '../simulated/simulated-fleet.ts';
 import type { SimulatedFleet } from '../simulated/simulated-fleet.ts';
 
 /** A dispatcher of the stage as its callers see it. */
 export interface StageDispatcher {
   readonly publicUrl: string;
+  readonly pid: number;
   readonly internalUrl: string;
   readonly pid: number;
   stop(): Promise<void>;
@@ -52,7 +54,12 @@ const servers = 20;
 const capacity = 200;
 
 /** Builds the stage; `parts` undoes it. */
-export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack): Promise<DispatchStage> {
+export async function openDispatchStage(
+  io: BenchIo,
+  parts: AsyncDisposableStack,
+  /** What sessions do once they run; absent: they end after 20 ms. */
+  doing: Pick<SimulationPlan, 'work' | 'talk'> = { work: { kind: 'fixed', ms: 20 } },
+): Promise<DispatchStage> {
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-bench-dispatch-'));
   chmodSync(folder, 0o755);
   parts.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -81,7 +88,7 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
       pool: 'default',
       heartbeatMs: 2_000,
       start: { kind: 'fixed', ms: 1 },
-      work: { kind: 'fixed', ms: 20 },
+      ...doing,
       faults: noFaults,
     },
     ca: authority.certificate,
@@ -134,6 +141,7 @@ export async function openDispatchStage(io: BenchIo, parts: AsyncDisposableStack
     await answers(publicUrl, child);
     return {
       publicUrl,
+      pid: child.pid ?? 0,
       internalUrl: `https://127.0.0.1:${internalPort}`,
       pid: child.pid ?? 0,
       stop: async () => {

@@ -30,6 +30,18 @@ export interface SimulationPlan {
   /** From `running` to the result. */
   readonly work: Duration;
   readonly faults: Faults;
+  /** What running sessions say meanwhile; absent: nothing. */
+  readonly talk?: Talk;
+}
+
+/** Text of running sessions: `AT padding`, AT being when it was said (`Date.now()`). */
+export interface Talk {
+  readonly everyMs: number;
+  readonly bytes: number;
+  /** Of so many sessions, one speaks as often as `loudEveryMs`, and as much as `loudBytes`; 0: none. */
+  readonly loudOneIn: number;
+  readonly loudEveryMs: number;
+  readonly loudBytes: number;
 }
 
 export const noFaults: Faults = { full: 0, fail: 0, cut: 0, mute: 0 };

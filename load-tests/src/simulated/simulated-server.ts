@@ -7,7 +7,7 @@ import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts'
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { sessionOrderSchema } from '@lemniscate/shared/protocol/session-order.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
-import type { Faults, SimulationPlan } from './plan.ts';
+import type { Faults, SimulationPlan, Talk } from './plan.ts';
 
 /** An order that a server has taken, and when (`performance.now`). */
 export interface TakenOrder {
@@ -112,6 +112,7 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     const running = { type: 'running', driver: 'simulated', warm: true, timingsMs: {} };
     const events = [{ at: new Date().toISOString(), event: running }];
     if (!(await insist(one, `${base}/events`, { firstSeq: 1, events }))) return;
+    if (plan.talk !== undefined) talk(one, plan.talk, isLoud(plan.talk));
     later(options.drawWorkMs(), () => {
       const result = { reason: 'finished', message: 'Simulated.', diff: null, patch: null, timingsMs: {} };
       void insist(one, `${base}/result`, result).then((sent) => {
@@ -120,6 +121,23 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
         void heartbeat();
       });
     });
+  };
+  let talkers = 0;
+  const isLoud = ({ loudOneIn }: Talk): boolean => loudOneIn > 0 && talkers++ % loudOneIn === 0;
+  /** Says something now and then as long as the session is here; the first word comes at a time of its own. */
+  const talk = (one: Held, plan: Talk, loud: boolean): void => {
+    const everyMs = loud ? plan.loudEveryMs : plan.everyMs;
+    const padding = 'x'.repeat(loud ? plan.loudBytes : plan.bytes);
+    const path = `/internal/sessions/${one.sessionId}/attempts/${one.attempt}/events`;
+    const say = (seq: number): void => {
+      if (!holds(one)) return;
+      const event = { type: 'text', turn: 1, text: `${Date.now()} ${padding}` };
+      const at = new Date().toISOString();
+      void insist(one, path, { firstSeq: seq, events: [{ at, event }] }).then((heard) => {
+        if (heard) later(everyMs, () => say(seq + 1));
+      });
+    };
+    later((everyMs * (talkers % 97)) / 97, () => say(2));
   };
   const status = (): ServerStatus => ({
     protocol: 1,

@@ -43,6 +43,7 @@ import { withRevocation } from './application/revocation/revoked-users.ts';
 import { rebuildLedger } from './application/servers/probe-servers.ts';
 import { findServer } from './application/servers/server-row.ts';
 import { createRemoteCalls } from './application/remote-tools/remote-calls.ts';
+import { createOpenings } from './application/sessions/openings.ts';
 import { createRowWatch } from './application/sessions/watch-rows.ts';
 import { createSignals } from './application/signals.ts';
 import { isLoopback } from './config.ts';
@@ -198,6 +199,7 @@ async function build(
     gates: createGates(clock),
     gatewayId: `gw_${randomBytes(12).toString('hex')}`,
     newId: createNewId(),
+    openings: createOpenings({ database, audit, events, maxBacklog: config.LEMNISCATE_QUEUE_MAX_BACKLOG }),
     random: Math.random,
     newJoinToken: () => `lmj_${randomBytes(32).toString('base64url')}`,
     newRelayToken: () => `lmr_${randomBytes(32).toString('base64url')}`,

@@ -14,13 +14,13 @@ export interface TestFiles {
  * are not found.
  * @param pattern part of a path from the project root; absent: all
  */
-export function findTestFiles(projectRoot: string, pattern?: string): TestFiles {
+export function findTestFiles(projectRoot: string, ...patterns: readonly string[]): TestFiles {
   const manifest = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
     workspaces: string[];
   };
   const files = manifest.workspaces
     .flatMap((workspace) => globSync(`${workspace}/src/**/*.test.ts`, { cwd: projectRoot }))
-    .filter((file) => pattern === undefined || file.includes(pattern))
+    .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
     .map((file) => join(projectRoot, file))
     .sort((left, right) => left.localeCompare(right));
   const isIntegration = (file: string) => file.endsWith('.integration.test.ts');

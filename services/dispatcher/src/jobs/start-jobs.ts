@@ -10,6 +10,8 @@ import { retainContent } from '../application/content/retain-content.ts';
 import type { RetainDeps } from '../application/content/retain-content.ts';
 import { applyRetention } from '../application/retention/apply-retention.ts';
 import { removeObjects } from '../application/retention/object-removals.ts';
+import { createLiveLook } from '../application/placement/live-look.ts';
+import { createMint } from '../application/placement/mint-attempt.ts';
 import { placeSession } from '../application/placement/place-session.ts';
 import type { PlaceSessionDeps } from '../application/placement/place-session.ts';
 import { abortLostExchanges, sayAlive } from '../application/gateway/gateway-alive.ts';
@@ -52,7 +54,7 @@ import type { ReaperDeps } from './reaper.ts';
 
 export interface JobDeps
   extends
-    PlaceSessionDeps,
+    Omit<PlaceSessionDeps, 'mint' | 'isLive'>,
     ProbeDeps,
     ParkDeps,
     ResumeAnsweredDeps,
@@ -173,12 +175,13 @@ export function startJobs(deps: JobDeps): Jobs {
     if (signal !== null) unsubscribes.push(deps.signals.on(signal, loop.kick));
     return loop;
   });
+  const placing = { ...deps, mint: createMint(deps), isLive: createLiveLook(deps.database) };
   let begun = 0;
   deps.queue.work(async (job) => {
     // A full queue stops admission, and what empties it are these.
     begun += 1;
     if (begun % (queueDepth / 4) === 0) admission.kick();
-    await placeSession(deps, job);
+    await placeSession(placing, job);
   });
   return {
     stop: async (timeoutMs) => {

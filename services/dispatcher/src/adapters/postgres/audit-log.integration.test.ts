@@ -74,6 +74,52 @@ test(
   },
 );
 
+test('several chains grow in one statement, each by its own rules', { skip: noDatabase }, async () => {
+  const chains = ['s_each_c', 's_each_a', 's_each_b'].map(sessionChain);
+  const each = (...drafts: AuditDraft[]): Promise<void> =>
+    database.app.transaction((tx) =>
+      audit.appendEach(
+        tx,
+        chains.map((chain) => ({ chain, drafts })),
+      ),
+    );
+  await each(opening, draft(1));
+  await each(draft(2), draft(3));
+  for (const chain of chains) assert.deepEqual(await verified(chain), { fault: null, count: 4 });
+  // One of them has moved on beside, through another process' eyes.
+  const other = createAuditLog({
+    clock: systemClock,
+    commitmentKey: await readCommitmentKey(database.app),
+  });
+  await database.app.transaction((tx) => other.append(tx, chains[1] ?? '', [draft(4)]));
+  await each(draft(5));
+  assert.deepEqual(await verified(chains[1] ?? ''), { fault: null, count: 6 });
+  await append(chains[2] ?? '', closing);
+  await assert.rejects(each(draft(6)), (error: unknown) => isCodedError(error, 'audit_chain_broken'));
+  assert.deepEqual(await verified(chains[0] ?? ''), { fault: null, count: 5 });
+});
+
+test(
+  'the database refuses entries of several chains of which one is not linked',
+  { skip: noDatabase },
+  async () => {
+    const chains = ['s_forged_a', 's_forged_b'].map(sessionChain);
+    for (const chain of chains) await append(chain, opening);
+    const forge = (prevOfSecond: string): Promise<unknown> =>
+      database.app.transaction((tx) =>
+        tx.query(
+          `INSERT INTO audit_entries (chain, seq, prev, digest, body, type, at)
+         SELECT chain, 2, CASE WHEN chain = $1 THEN head_digest ELSE ${prevOfSecond} END, sha256(chain::bytea), 'x', 'forged', now()
+         FROM audit_chains WHERE chain = ANY ($2)`,
+          [chains[0], chains],
+        ),
+      );
+    await assert.rejects(forge(`sha256('wrong')`), /does not follow the head of its chain/);
+    // The check can pass: linked, the same insert goes in.
+    await forge('head_digest');
+  },
+);
+
 test('what is rolled back leaves no entry, no head and nothing to order', { skip: noDatabase }, async () => {
   const chain = sessionChain('s_rolled_back');
   const work = database.app.transaction(async (tx) => {

@@ -9,7 +9,7 @@ import { openingType } from '@lemniscate/shared/audit/entry.ts';
 import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { AuditLog } from '../../application/ports/audit-log.ts';
+import type { AuditLog, ChainAppend } from '../../application/ports/audit-log.ts';
 import type { PeopleMap } from '../../application/ports/people-map.ts';
 import type { Transaction } from '../../application/ports/transaction.ts';
 import { createHeadsSeen } from './heads-seen.ts';
@@ -67,6 +67,22 @@ export function createAuditLog({
       if (head.closed) heads.delete(chain);
       else heads.set(chain, head);
       appended?.();
+    },
+    appendEach: async (tx, appends) => {
+      const written = await eachInPseudonyms(people, tx, appends);
+      const ends = await headsToExtend(tx, written);
+      const at = clock.now().toISOString();
+      const grown = written.map(({ chain, drafts }) =>
+        extendChain(ends.get(chain) ?? unopened(chain), drafts, at),
+      );
+      await insertEntries(
+        tx,
+        grown.flatMap(({ entries }) => entries),
+      );
+      for (const { head } of grown)
+        if (head.closed) heads.delete(head.chain);
+        else heads.set(head.chain, head);
+      if (grown.length > 0) appended?.();
     },
     head: async (tx, chain) => {
       const head = await readHead(tx, chain, '');
@@ -135,6 +151,40 @@ async function inPseudonyms(
   if (identities.length === 0) return harmless;
   const pseudonyms = await people.pseudonyms(tx, identities);
   return harmless.map((draft) => withPseudonyms(draft, pseudonyms));
+}
+
+async function eachInPseudonyms(
+  people: PeopleMap,
+  tx: Transaction,
+  appends: readonly ChainAppend[],
+): Promise<ChainAppend[]> {
+  const written = await inPseudonyms(
+    people,
+    tx,
+    appends.flatMap(({ drafts }) => drafts),
+  );
+  let next = 0;
+  return appends.map(({ chain, drafts }) => {
+    const from = next;
+    next += drafts.length;
+    return { chain, drafts: written.slice(from, next) };
+  });
+}
+
+/** Locks the chains that are there, in the order of their names; who opens a chain does not look. */
+async function headsToExtend(
+  tx: Transaction,
+  appends: readonly ChainAppend[],
+): Promise<ReadonlyMap<string, ChainHead>> {
+  const there = appends
+    .filter(({ chain, drafts }) => drafts[0]?.type !== openingType(chain))
+    .map(({ chain }) => chain);
+  if (there.length === 0) return new Map();
+  const rows = await tx.query<HeadRow & { chain: string }>(
+    `SELECT chain, head_seq, head_digest, closed FROM audit_chains WHERE chain = ANY ($1) ORDER BY chain FOR UPDATE`,
+    [there],
+  );
+  return new Map(rows.map((row) => [row.chain, headOf(row.chain, row)]));
 }
 
 /** The fleet's commitment key, which the migration made. Read once at start. */
@@ -218,6 +268,23 @@ async function insertBehind(
     const sentence = `The audit chain ${head.chain} is open already.`;
     throw new CodedError('audit_chain_broken', sentence, { chain: head.chain }, error);
   }
+}
+
+/** Entries of several chains at once; the trigger holds each to the end of its chain. */
+async function insertEntries(tx: Transaction, entries: readonly ChainedEntry[]): Promise<void> {
+  await tx.query(
+    `INSERT INTO audit_entries (chain, seq, prev, digest, body, type, at)
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::timestamptz[])`,
+    [
+      entries.map(({ chain }) => chain),
+      entries.map(({ seq }) => seq),
+      entries.map(({ prev }) => prev),
+      entries.map(({ digest }) => digest),
+      entries.map(({ body }) => body),
+      entries.map(({ type }) => type),
+      entries.map(({ at }) => at),
+    ],
+  );
 }
 
 function isUniqueViolation(error: unknown): boolean {

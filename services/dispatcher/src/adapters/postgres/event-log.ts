@@ -21,6 +21,21 @@ export function createEventLog(deps: { readonly clock: Clock; readonly live: Liv
       );
     },
     appendDrafts: insertEvents,
+    appendPlaced: async (tx, events) => {
+      const at = deps.clock.now().toISOString();
+      await tx.query(
+        `INSERT INTO session_events (session_id, position, attempt, at, type, event)
+         SELECT placed.session_id, placed.position, placed.attempt, $4, placed.event ->> 'type', placed.event
+         FROM unnest($1::text[], $2::bigint[], $3::int[], $5::jsonb[]) AS placed (session_id, position, attempt, event)`,
+        [
+          events.map(({ sessionId }) => sessionId),
+          events.map(({ position }) => position),
+          events.map(({ attempt }) => attempt),
+          at,
+          events.map(({ event }) => JSON.stringify(harmless(event))),
+        ],
+      );
+    },
     announce: (sessionId, events) => {
       deps.live.publish(events === undefined ? { sessionId } : { sessionId, events });
     },

@@ -56,7 +56,7 @@ export async function openLogin(
   const token = `${loginTokenPrefix}${deps.newSecret()}`;
   const expiresAt = new Date(deps.clock.now().getTime() + deps.loginMs).toISOString();
   await deps.database.transaction(async (tx) => {
-    await refuseRevoked(tx, person.subject);
+    await refuseRevoked(tx, [person.subject]);
     await tx.query(
       `INSERT INTO people (subject, name, email, groups) VALUES ($1, $2, $3, $4)
        ON CONFLICT (subject) DO UPDATE SET name = $2, email = $3, groups = $4, seen_at = now()`,

@@ -18,6 +18,7 @@ function fixture() {
     audit: {
       append: async (_tx: unknown, _chain: string, drafts: readonly AuditDraft[]) =>
         void entries.push(...drafts),
+      appendEach: () => Promise.resolve(),
       head: async () => null,
       commit: (kind: string, text: string) => `${kind}:${text.length}`,
     },

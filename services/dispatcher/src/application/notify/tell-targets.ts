@@ -41,15 +41,15 @@ export async function tellTargets(tx: Transaction, notice: Notice): Promise<void
   );
 }
 
-/** The same for the state that a session has just come to; sent along with the change itself. */
-export async function tellState(tx: Transaction, session: string): Promise<void> {
+/** The same for the states that sessions have just come to; sent along with the change itself. */
+export async function tellStates(tx: Transaction, sessions: readonly string[]): Promise<void> {
   await tx.query(
     `INSERT INTO notices (target_id, type, payload, about)
      SELECT t.id, 'session.state_changed', jsonb_build_object('type', 'session.state_changed', 'timestamp', ${now}, 'data',
        jsonb_build_object('session', s.id, 'project', s.project_id, 'agent', s.agent, 'state', s.state, 'phase', s.phase,
          'reason', s.reason, 'object', s.object_id, 'version', s.version)), 'state:' || s.id || ':' || s.version
-     FROM notify_targets t JOIN sessions s ON s.id = $1 AND t.project_id IN ('${everyProject}', s.project_id)
+     FROM notify_targets t JOIN sessions s ON s.id = ANY ($1) AND t.project_id IN ('${everyProject}', s.project_id)
      WHERE t.enabled AND t.definition -> 'events' ? 'session.state_changed' ON CONFLICT (target_id, about) DO NOTHING`,
-    [session],
+    [sessions],
   );
 }

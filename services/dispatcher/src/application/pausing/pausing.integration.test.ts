@@ -17,7 +17,7 @@ import type { Person } from '../identity.ts';
 import { awaitMessage } from '../messages/await-message.ts';
 import { sendMessage } from '../messages/send-message.ts';
 import { requestPermit } from '../permits/request-permit.ts';
-import { mintAttempt } from '../placement/mint-attempt.ts';
+import { createMint } from '../placement/mint-attempt.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import { parkWaiting } from './park-waiting.ts';
 import { pauseSession, resumeSession } from './pause-session.ts';
@@ -102,8 +102,7 @@ const store = async (claim: AttemptClaim, cause: 'pause' | 'interval' = 'pause')
 const place = async (claim: AttemptClaim): Promise<AttemptClaim> => {
   const { generation } = await row(claim);
   const job = { sessionId: claim.sessionId, generation };
-  const minted = await mintAttempt(
-    { ...record, times, newRelayToken: () => record.newId('request') },
+  const minted = await createMint({ ...record, times, newRelayToken: () => record.newId('request') })(
     job,
     'server-b',
   );

@@ -21,7 +21,7 @@ import { ingestBatch } from '../events/ingest-batch.ts';
 import { parkWaiting } from '../pausing/park-waiting.ts';
 import { pauseSession, resumeSession } from '../pausing/pause-session.ts';
 import { resumeAnswered } from '../pausing/resume-answered.ts';
-import { mintAttempt } from '../placement/mint-attempt.ts';
+import { createMint } from '../placement/mint-attempt.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import { stopOverdue } from '../../jobs/budget-watch.ts';
 import { stopSession } from '../sessions/stop-session.ts';
@@ -134,7 +134,7 @@ async function crash(sessionId: string): Promise<void> {
     [sessionId],
   );
   const job = { sessionId, generation: lost?.generation ?? 1 };
-  await mintAttempt({ ...record, times, newRelayToken: () => record.newId('request') }, job, 'server-a');
+  await createMint({ ...record, times, newRelayToken: () => record.newId('request') })(job, 'server-a');
 }
 
 /** Its minutes are used up, and the watch comes by. */
@@ -176,8 +176,7 @@ async function goOn(sessionId: string, random: Random): Promise<void> {
   );
   if (row?.state !== 'pending') return;
   const job = { sessionId, generation: row.generation };
-  const minted = await mintAttempt(
-    { ...record, times, newRelayToken: () => record.newId('request') },
+  const minted = await createMint({ ...record, times, newRelayToken: () => record.newId('request') })(
     job,
     'server-a',
   );

@@ -4,9 +4,11 @@ import { carryCalls } from '../checkpoints/carry-calls.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { PlacementJob } from '../ports/placement-queue.ts';
-import type { Database } from '../ports/transaction.ts';
-import { changeSessionState } from '../sessions/change-state.ts';
-import { lockSession } from '../sessions/session-row.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Database, Transaction } from '../ports/transaction.ts';
+import { inBatches, unwrap } from '../in-batches.ts';
+import { startSessions } from '../sessions/change-state.ts';
+import { lockFreeSessions, lockSession } from '../sessions/session-row.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import type { OrderTimes } from './session-order.ts';
 
@@ -32,49 +34,118 @@ export function relayTokenHash(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
+/** A session whose turn it is, and the server that has a slot for it. */
+interface Wanted {
+  readonly job: PlacementJob;
+  readonly serverId: string;
+}
+
+/** Null when the session is not pending in this generation any more. */
+export type Mint = (job: PlacementJob, serverId: string) => Promise<MintedAttempt | null>;
+
+/** Attempts of one transaction. More would let the first ones wait for the last. */
+const together = { most: 32, lanes: 2 };
+
 /**
- * Mints an attempt for a pending session in one transaction: the fencing number, the lease, the start watchdog and the
- * audit entry exist before the server hears of it. Guarded by state and generation, so of two jobs one at most wins.
- * @returns null when the session is not pending in this generation any more
+ * Mints attempts for pending sessions: fencing number, lease, start watchdog and audit entry exist before the server
+ * hears of it. Guarded by state and generation, so of two jobs one at most wins. Sessions whose turn comes in the same
+ * moment share a transaction; one that fails for its fellows' sake is tried again alone.
  */
-export async function mintAttempt(
+export function createMint(deps: MintDeps): Mint {
+  const inCompany = inBatches<Wanted, PromiseSettledResult<MintedAttempt | null>>(
+    together,
+    async (wanted) => {
+      const minted = await mintTogether(deps, wanted).catch((error: unknown) => {
+        if (wanted.length === 1 || isCodedError(error, 'service_unreachable')) throw error;
+        return wanted.map(() => undefined);
+      });
+      return Promise.allSettled(
+        wanted.map(async (one, index) => {
+          const found = minted[index];
+          return found === undefined ? mintAlone(deps, one) : found;
+        }),
+      );
+    },
+  );
+  return async (job, serverId) => {
+    const minted = unwrap(await inCompany({ job, serverId }));
+    if (minted !== null) deps.events.announce(job.sessionId);
+    return minted;
+  };
+}
+
+/** Undefined: somebody else holds its row just now. */
+async function mintTogether(
   deps: MintDeps,
-  job: PlacementJob,
-  serverId: string,
-): Promise<MintedAttempt | null> {
-  const relayToken = deps.newRelayToken();
-  const minted = await deps.database.transaction(async (tx) => {
-    const session = await lockSession(tx, job.sessionId);
-    if (session.state !== 'pending' || session.generation !== job.generation) return null;
-    const attempt = session.attempt + 1;
-    await Promise.all([
-      changeSessionState(deps.events, tx, session, {
-        to: 'starting',
-        phase: 'placing',
-        set: { attempt, server_id: serverId, waits_for_environment: null },
-        stamp: 'started_at',
-      }),
-      tx.query(
-        `INSERT INTO attempts (session_id, attempt, server_id, boot_id, state, relay_token_hash, lease_expires_at,
-           start_deadline)
-         VALUES ($1, $2, $3, (SELECT boot_id FROM agent_servers WHERE id = $3), 'live', $4,
-           now() + $5 * interval '1 millisecond', now() + $6 * interval '1 millisecond')`,
-        [
-          session.id,
-          attempt,
-          serverId,
-          relayTokenHash(relayToken),
-          deps.times.leaseMs,
-          deps.times.startTimeoutMs,
-        ],
-      ),
-      session.attempt === 0 ? undefined : carryCalls(tx, session.id, attempt),
-      deps.audit.append(tx, sessionChain(session.id), [
-        { type: 'attempt.started', subject: deps.self, attempt, server: serverId, body: {} },
-      ]),
-    ]);
-    return { session, attempt, relayToken };
+  wanted: readonly Wanted[],
+): Promise<(MintedAttempt | null | undefined)[]> {
+  const ids = wanted.map(({ job }) => job.sessionId);
+  // A job that came twice wins once, and not both in one statement.
+  if (new Set(ids).size < ids.length) return wanted.map(() => undefined);
+  return deps.database.transaction(async (tx) => {
+    const rows = new Map((await lockFreeSessions(tx, ids)).map((row) => [row.id, row]));
+    return mint(deps, tx, wanted, rows);
   });
-  if (minted !== null) deps.events.announce(job.sessionId);
-  return minted;
+}
+
+async function mintAlone(deps: MintDeps, wanted: Wanted): Promise<MintedAttempt | null> {
+  const [minted] = await deps.database.transaction(async (tx) => {
+    const session = await lockSession(tx, wanted.job.sessionId);
+    return mint(deps, tx, [wanted], new Map([[session.id, session]]));
+  });
+  return minted ?? null;
+}
+
+/** @param rows the sessions, locked */
+async function mint(
+  deps: MintDeps,
+  tx: Transaction,
+  wanted: readonly Wanted[],
+  rows: ReadonlyMap<string, SessionRow>,
+): Promise<(MintedAttempt | null | undefined)[]> {
+  const plans = wanted.map(({ job, serverId }) => {
+    const session = rows.get(job.sessionId);
+    if (session === undefined) return undefined;
+    if (session.state !== 'pending' || session.generation !== job.generation) return null;
+    return { session, attempt: session.attempt + 1, serverId, relayToken: deps.newRelayToken() };
+  });
+  const minted = plans.filter((plan) => plan !== undefined && plan !== null);
+  if (minted.length === 0) return plans;
+  await Promise.all([
+    startSessions(deps.events, tx, minted),
+    insertAttempts(deps, tx, minted),
+    ...minted
+      .filter(({ session }) => session.attempt > 0)
+      .map(({ session, attempt }) => carryCalls(tx, session.id, attempt)),
+    deps.audit.appendEach(
+      tx,
+      minted.map(({ session, attempt, serverId }) => ({
+        chain: sessionChain(session.id),
+        drafts: [{ type: 'attempt.started', subject: deps.self, attempt, server: serverId, body: {} }],
+      })),
+    ),
+  ]);
+  return plans;
+}
+
+async function insertAttempts(
+  { times }: MintDeps,
+  tx: Transaction,
+  minted: readonly (MintedAttempt & { readonly serverId: string })[],
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO attempts (session_id, attempt, server_id, boot_id, state, relay_token_hash, lease_expires_at,
+       start_deadline)
+     SELECT session_id, attempt, server_id, (SELECT boot_id FROM agent_servers WHERE id = server_id), 'live', token,
+       now() + $5 * interval '1 millisecond', now() + $6 * interval '1 millisecond'
+     FROM unnest($1::text[], $2::int[], $3::text[], $4::text[]) AS given (session_id, attempt, server_id, token)`,
+    [
+      minted.map(({ session }) => session.id),
+      minted.map(({ attempt }) => attempt),
+      minted.map(({ serverId }) => serverId),
+      minted.map(({ relayToken }) => relayTokenHash(relayToken)),
+      times.leaseMs,
+      times.startTimeoutMs,
+    ],
+  );
 }

@@ -17,14 +17,16 @@ import { openCredentials } from '../agents/agent-credentials.ts';
 import { tracePlacement } from '../telemetry/trace-placement.ts';
 import { pinMemory } from '../agents/memory.ts';
 import { usableRemoteTools } from '../remote-tools/remote-tool-rows.ts';
-import { mintAttempt } from './mint-attempt.ts';
-import type { MintDeps } from './mint-attempt.ts';
+import type { LiveLook } from './live-look.ts';
+import type { Mint, MintDeps } from './mint-attempt.ts';
 import { queueAgain } from './queue-again.ts';
 import { orderRepository, sessionOrder } from './session-order.ts';
 import type { BundleAddress } from './session-order.ts';
 import { takeBackAttempt } from './take-back-attempt.ts';
 
 export interface PlaceSessionDeps extends MintDeps {
+  readonly mint: Mint;
+  readonly isLive: LiveLook;
   readonly servers: AgentServers;
   readonly reservations: Reservations;
   readonly bundleAddress: BundleAddress;
@@ -94,7 +96,7 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
   let occupied = false;
   let span: Span | null = null;
   try {
-    const minted = await mintAttempt(deps, job, serverId);
+    const minted = await deps.mint(job, serverId);
     if (minted === null) return 'moved';
     const { session, attempt, relayToken } = minted;
     span = tracePlacement(deps.tracer ?? null, session, attempt, serverId);
@@ -102,7 +104,7 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
     // None of them needs another one's answer: the order waits for the slowest and not for their sum.
     const [repository, resume, memory, credentials, remoteTools] = await Promise.all([
       orderRepository(session.project_id, session.repository, deps.bundleAddress),
-      resumeOf(deps, session.id, session.project_id),
+      attempt === 1 ? null : resumeOf(deps, session.id, session.project_id),
       pinMemory(deps.database, session),
       credentialsOf(deps, session),
       usableRemoteTools(deps.database, agent, definition, policy),
@@ -124,7 +126,7 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
     const answer = await deps.servers.place(serverId, order);
     if (answer.kind !== 'taken') span?.fail(answer.kind);
     if (answer.kind !== 'taken') return await takeBack(deps, job, session, attempt, serverId, answer);
-    occupied = await isLive(deps, job.sessionId, attempt);
+    occupied = await deps.isLive({ sessionId: job.sessionId, attempt });
     // A stop that came while the order was under way may have reached the server before the order did.
     if (!occupied) deps.servers.destroy(serverId, { sessionId: job.sessionId, attempt });
     return 'placed';
@@ -190,14 +192,6 @@ async function takeBack(
     }
   } else await deps.reservations.fill(serverId);
   return pending ? { failure: failed ? how : null, session } : 'moved';
-}
-
-async function isLive(deps: PlaceSessionDeps, sessionId: string, attempt: number): Promise<boolean> {
-  const rows = await deps.database.query(
-    `SELECT 1 FROM attempts WHERE session_id = $1 AND attempt = $2 AND state = 'live'`,
-    [sessionId, attempt],
-  );
-  return rows.length > 0;
 }
 
 /** From about two seconds on: a server that fails must not use up a session's three tries within a moment. */

@@ -2,6 +2,12 @@ import type { CommittedKind } from '@lemniscate/shared/audit/commitment.ts';
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import type { Transaction } from './transaction.ts';
 
+/** Entries for one chain. */
+export interface ChainAppend {
+  readonly chain: string;
+  readonly drafts: readonly AuditDraft[];
+}
+
 /**
  * The audit log: entries become part of the caller's transaction, so that no act is without its record.
  *
@@ -17,6 +23,12 @@ export interface AuditLog {
    *   `internal` when a draft does not fit the catalogue
    */
   append(tx: Transaction, chain: string, drafts: readonly AuditDraft[]): Promise<void>;
+  /**
+   * The same for several sessions' chains at once, in as many statements as for one. Each chain comes once, and its
+   * session's row is locked by the caller already.
+   * @throws as `append`, for all of them together
+   */
+  appendEach(tx: Transaction, appends: readonly ChainAppend[]): Promise<void>;
   /** The chain's last entry, such as a session's closing digest (hex) for the review that cites it; null: no chain. */
   head(tx: Transaction, chain: string): Promise<{ seq: number; digest: string; closed: boolean } | null>;
   /** The fleet's keyed commitment (hex) to a text that must not be in the log itself. */

@@ -12,6 +12,14 @@ export interface EventDraft {
   readonly segmentKey?: string;
 }
 
+/** An event of the dispatcher itself whose position was taken by the statement that changed its session. */
+export interface PlacedEvent {
+  readonly sessionId: string;
+  readonly attempt: number;
+  readonly position: number;
+  readonly event: DispatcherEvent;
+}
+
 /** Gives an event its position in the session, in the caller's transaction. */
 export interface EventLog {
   /** Events of the dispatcher itself, stamped with its clock. */
@@ -28,6 +36,11 @@ export interface EventLog {
     attempt: number,
     drafts: readonly EventDraft[],
   ): Promise<readonly PositionedEvent[]>;
+  /**
+   * Events of several sessions at places that the caller has taken already, with the sessions' own rows. One statement,
+   * sent before the first await.
+   */
+  appendPlaced(tx: Transaction, events: readonly PlacedEvent[]): Promise<void>;
   /**
    * Wakes live readers; called after the commit. Losing it costs a reader at most its poll interval. Given the events
    * that the transaction has appended last, readers need not ask the record for them.

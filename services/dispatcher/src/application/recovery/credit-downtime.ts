@@ -7,10 +7,15 @@ import type { Transaction } from '../ports/transaction.ts';
  */
 export async function extendLeases(tx: Transaction, leaseMs: number, gapMs: number): Promise<number> {
   const rows = await tx.query(
-    `UPDATE attempts SET
+    // In the order in which heartbeats lock them.
+    `WITH alive AS MATERIALIZED (
+       SELECT session_id, attempt FROM attempts WHERE state = 'live' ORDER BY session_id, attempt FOR NO KEY UPDATE
+     )
+     UPDATE attempts SET
        lease_expires_at = greatest(lease_expires_at, now() + $1 * interval '1 millisecond'),
        start_deadline = start_deadline + $2 * interval '1 millisecond'
-     WHERE state = 'live' RETURNING attempt`,
+     FROM alive WHERE attempts.session_id = alive.session_id AND attempts.attempt = alive.attempt
+     RETURNING attempts.attempt`,
     [leaseMs, Math.max(0, Math.round(gapMs))],
   );
   return rows.length;

@@ -47,7 +47,7 @@ export async function revokeUser(
   if (subject === person.subject)
     throw new CodedError('request_invalid', 'Nobody can revoke themselves; another administrator has to.');
   await deps.database.transaction(async (tx) => {
-    await takeTurns(tx, subject, 'revoking');
+    await takeTurns(tx, [subject], 'revoking');
     const added = await tx.query(
       `INSERT INTO revoked_users (subject, revoked_by, note) VALUES ($1, $2, $3)
        ON CONFLICT DO NOTHING RETURNING subject`,
@@ -71,7 +71,7 @@ export async function revokeUser(
 export async function restoreUser(deps: RevokeDeps, person: Person, subject: string): Promise<boolean> {
   requireRole(person, null, 'give a person’s access back', 'administrator');
   return deps.database.transaction(async (tx) => {
-    await takeTurns(tx, subject, 'revoking');
+    await takeTurns(tx, [subject], 'revoking');
     const removed = await tx.query('DELETE FROM revoked_users WHERE subject = $1 RETURNING subject', [
       subject,
     ]);

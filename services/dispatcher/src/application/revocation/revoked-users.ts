@@ -1,5 +1,6 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Authenticator } from '../identity.ts';
+import { sharedCall } from '../in-batches.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
 /** Somebody whose access was taken away. */
@@ -14,18 +15,27 @@ export interface RevokedUser extends Record<string, unknown> {
  * Makes opening a session and revoking its person take turns: whichever is second sees what the first one wrote. Held
  * to the end of the transaction, shared among openings.
  */
-export async function takeTurns(tx: Transaction, subject: string, as: 'opening' | 'revoking'): Promise<void> {
+export async function takeTurns(
+  tx: Transaction,
+  subjects: readonly string[],
+  as: 'opening' | 'revoking',
+): Promise<void> {
   const lock = as === 'opening' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock';
-  await tx.query(`SELECT ${lock}(hashtextextended('revocation:' || $1, 0))`, [subject]);
+  // Sorted by the caller, so that two who lock several cannot wait for each other in a ring.
+  await tx.query(
+    `SELECT count(${lock}(hashtextextended('revocation:' || subject, 0))::text) FROM unnest($1::text[]) AS given (subject)`,
+    [subjects],
+  );
 }
 
 /** @throws CodedError `login_revoked` */
-export async function refuseRevoked(tx: Transaction, subject: string): Promise<void> {
-  const [row] = await tx.query<{ revoked_at: string }>(
-    'SELECT revoked_at FROM revoked_users WHERE subject = $1',
-    [subject],
+export async function refuseRevoked(tx: Transaction, subjects: readonly string[]): Promise<void> {
+  const [row] = await tx.query<{ subject: string; revoked_at: string }>(
+    'SELECT subject, revoked_at FROM revoked_users WHERE subject = ANY ($1) LIMIT 1',
+    [subjects],
   );
   if (row === undefined) return;
+  const { subject } = row;
   throw new CodedError(
     'login_revoked',
     `The access of ${subject} was revoked at ${row.revoked_at}. Ask an administrator.`,
@@ -35,10 +45,11 @@ export async function refuseRevoked(tx: Transaction, subject: string): Promise<v
 
 /** A login counts only while nobody has revoked its person; asked anew for every request. */
 export function withRevocation(authenticator: Authenticator, database: Transaction): Authenticator {
+  const look = sharedCall((subject: string) => refuseRevoked(database, [subject]));
   return {
     authenticate: async (...given) => {
       const person = await authenticator.authenticate(...given);
-      await refuseRevoked(database, person.subject);
+      await look(person.subject);
       return person;
     },
   };

@@ -53,13 +53,25 @@ export async function takeHeartbeat(
   };
 }
 
-async function renewLeases(deps: HeartbeatDeps, serverId: string, status: ServerStatus): Promise<Held[]> {
+/** Renews what the server holds and what is still its own. @returns that */
+export async function renewLeases(
+  deps: Pick<HeartbeatDeps, 'database' | 'leaseMs'>,
+  serverId: string,
+  status: Pick<ServerStatus, 'held' | 'bootId'>,
+): Promise<Held[]> {
   if (status.held.length === 0) return [];
   const rows = await deps.database.query<{ session_id: string; attempt: number }>(
-    `UPDATE attempts SET lease_expires_at = now() + $3 * interval '1 millisecond', boot_id = $4
-     FROM unnest($1::text[], $2::int[]) AS held (session_id, attempt)
-     WHERE attempts.session_id = held.session_id AND attempts.attempt = held.attempt
-       AND attempts.server_id = $5 AND attempts.state = 'live'
+    // Locked in one order, as everybody who changes several at once does: two heartbeats of one server, or a heartbeat
+    // and a credit for downtime, would else wait for each other in a ring.
+    `WITH mine AS MATERIALIZED (
+       SELECT attempts.session_id, attempts.attempt
+       FROM unnest($1::text[], $2::int[]) AS held (session_id, attempt)
+       JOIN attempts ON attempts.session_id = held.session_id AND attempts.attempt = held.attempt
+       WHERE attempts.server_id = $5 AND attempts.state = 'live'
+       ORDER BY attempts.session_id, attempts.attempt FOR NO KEY UPDATE OF attempts
+     )
+     UPDATE attempts SET lease_expires_at = now() + $3 * interval '1 millisecond', boot_id = $4
+     FROM mine WHERE attempts.session_id = mine.session_id AND attempts.attempt = mine.attempt
      RETURNING attempts.session_id, attempts.attempt`,
     [
       status.held.map((held) => held.sessionId),

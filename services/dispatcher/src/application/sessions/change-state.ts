@@ -5,7 +5,7 @@ import { checkTransition } from '@lemniscate/shared/transition-table.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import { tellState } from '../notify/tell-targets.ts';
+import { tellStates } from '../notify/tell-targets.ts';
 
 /** The session as its caller has just seen it, preferably under its row lock. */
 export interface SeenSession {
@@ -87,15 +87,67 @@ export async function changeSessionState(
         ...(change.message == null ? {} : { message: change.message }),
       },
     ]),
-    tellState(tx, session.id),
+    tellStates(tx, [session.id]),
   ]);
-  if (row === undefined)
-    throw new CodedError(
-      'version_conflict',
-      `Session ${session.id} was changed by somebody else; look again.`,
-      {
-        session: session.id,
-      },
-    );
+  if (row === undefined) throw changedMeanwhile(session.id);
   return { ...session, ...row, state: to };
+}
+
+/** A session that begins to start, and where. */
+export interface SessionStart {
+  readonly session: SeenSession;
+  readonly attempt: number;
+  readonly serverId: string;
+}
+
+/**
+ * The same for several sessions that begin to start together: by the table, against the versions that were seen, each
+ * with its `state` event.
+ * @throws CodedError as `changeSessionState`, for all of them together
+ */
+export async function startSessions(
+  events: Pick<EventLog, 'appendPlaced'>,
+  tx: Transaction,
+  starts: readonly SessionStart[],
+): Promise<void> {
+  for (const { session } of starts)
+    checkTransition(sessionTransitions, session.state, 'starting', `session ${session.id}`);
+  const ids = starts.map(({ session }) => session.id);
+  const rows = await tx.query<{ id: string; position: number }>(
+    `UPDATE sessions SET version = sessions.version + 1, event_position = event_position + 1, state = 'starting',
+       phase = 'placing', reason = NULL, message = NULL, attempt = given.attempt, server_id = given.server_id,
+       waits_for_environment = NULL, started_at = coalesce(started_at, now())
+     FROM unnest($1::text[], $2::int[], $3::int[], $4::text[]) AS given (id, version, attempt, server_id)
+     WHERE sessions.id = given.id AND sessions.version = given.version
+     RETURNING sessions.id, event_position AS position`,
+    [
+      ids,
+      starts.map(({ session }) => session.version),
+      starts.map(({ attempt }) => attempt),
+      starts.map(({ serverId }) => serverId),
+    ],
+  );
+  const positions = new Map(rows.map(({ id, position }) => [id, position]));
+  const placed = starts.map(({ session, attempt, serverId }) => {
+    const position = positions.get(session.id);
+    if (position === undefined) throw changedMeanwhile(session.id);
+    const event = {
+      type: 'state',
+      state: 'starting',
+      phase: 'placing',
+      reason: null,
+      attempt,
+      server: serverId,
+    } as const;
+    return { sessionId: session.id, attempt, position, event };
+  });
+  await Promise.all([events.appendPlaced(tx, placed), tellStates(tx, ids)]);
+}
+
+function changedMeanwhile(sessionId: string): CodedError {
+  return new CodedError(
+    'version_conflict',
+    `Session ${sessionId} was changed by somebody else; look again.`,
+    { session: sessionId },
+  );
 }

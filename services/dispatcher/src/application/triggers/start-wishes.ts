@@ -11,6 +11,7 @@ import { recordAct } from '../objects/history.ts';
 import { objectColumns } from '../objects/object-row.ts';
 import type { ObjectRow } from '../objects/object-row.ts';
 import { readWorkspace } from '../objects/workspace.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { createSession } from '../sessions/create-session.ts';
@@ -21,6 +22,7 @@ import { disableTrigger } from './disable-trigger.ts';
 import { contextComments, contextOf } from './session-context.ts';
 
 export interface StartWishDeps extends CreateSessionDeps {
+  readonly audit: AuditLog;
   readonly self: string;
   readonly log: Log;
   readonly findPerson: FindPerson;

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { closeRedis, connectRedis } from '@lemniscate/dispatcher/adapters/redis/connection.ts';
+import type { DataFolder } from '@lemniscate/local/data-folder.ts';
+import { freePort } from '@lemniscate/local/process/free-port.ts';
+import { unprivilegedUser } from '@lemniscate/local/process/unprivileged-user.ts';
+import { startRedisNamed } from '@lemniscate/local/redis.ts';
+import type { SupervisedService } from '@lemniscate/local/service-process.ts';
+import type { Stores } from '@lemniscate/local/stores.ts';
+import { killNow } from './kill-now.ts';
+
+/** A store that another one can take the place of. */
+export interface StorePair {
+  /** Where everybody's lines lead at the moment. */
+  url(): string;
+  /** The process behind it. */
+  process(): SupervisedService;
+  /** Folder of what it keeps, below the data folder. */
+  folder(): string;
+  /** The other one follows: a failover may come. */
+  isWhole(): boolean;
+  /** Kills the first and has the other one take its place; resolves when it serves. It gets a follower behind that. */
+  failOver(): Promise<void>;
+}
+
+interface Side {
+  readonly url: string;
+  readonly process: SupervisedService;
+  readonly folder: string;
+}
+
+/**
+ * Two Redis servers, one the replica of the other, as Sentinel keeps them: what the first had not passed on is lost with
+ * it, which Redis promises nobody.
+ */
+export async function openRedisPair(
+  data: DataFolder,
+  stores: Stores,
+  undo: AsyncDisposableStack,
+): Promise<StorePair> {
+  const first = stores.processes.find(({ name }) => name === 'redis');
+  if (first === undefined) throw new Error('chaos needs a Redis of its own');
+  const claimed = await freePort();
+  undo.defer(claimed.release);
+  const told = (): void => undefined;
+  const of = Number(new URL(stores.redisUrl).port);
+  const other = await startRedisNamed(data, 'redis-2', claimed.port, unprivilegedUser(), told, of);
+  undo.defer(other.process.stop);
+  let primary: Side = { url: stores.redisUrl, process: first, folder: 'redis' };
+  let standby: Side = { url: other.url, process: other.process, folder: 'redis-2' };
+  let whole = false;
+  let over = false;
+  undo.defer(() => {
+    over = true;
+  });
+
+  /** Until it follows; the one that was killed may not be up again yet. */
+  const follow = async (): Promise<void> => {
+    const port = new URL(primary.url).port;
+    while (!over) {
+      const follows = await ask(standby.url, async (redis) => {
+        await redis.replicaof('127.0.0.1', port);
+        const info = await redis.info('replication');
+        return info.includes('master_link_status:up') && info.includes(`master_port:${port}`);
+      }).catch(() => false);
+      if (follows) break;
+      await delay(200);
+    }
+    whole = !over;
+  };
+  await follow();
+  return {
+    url: () => primary.url,
+    process: () => primary.process,
+    folder: () => join('data', primary.folder),
+    isWhole: () => whole,
+    failOver: async () => {
+      whole = false;
+      killNow(primary.process.pid());
+      await ask(standby.url, async (redis) => redis.replicaof('NO', 'ONE'));
+      [primary, standby] = [standby, primary];
+      void follow();
+    },
+  };
+}
+
+async function ask<Answer>(
+  url: string,
+  work: (redis: ReturnType<typeof connectRedis>) => Promise<Answer>,
+): Promise<Answer> {
+  const redis = connectRedis(new URL(url), () => undefined);
+  try {
+    return await work(redis);
+  } finally {
+    await closeRedis(redis, 500);
+  }
+}
