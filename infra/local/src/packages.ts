@@ -29,6 +29,8 @@ export const programs = {
   /** A real pseudo-terminal for the terminal's tests. */
   tmux: { program: 'tmux', package: 'tmux' },
   slapd: { program: 'slapd', package: 'slapd' },
+  /** A real pooler for the dispatcher's test behind one. */
+  pgbouncer: { program: 'pgbouncer', package: 'pgbouncer' },
   /** Prometheus' own check of rules. */
   promtool: { program: 'promtool', package: 'prometheus' },
   /** A real browser for the console's tests. */
@@ -110,6 +112,7 @@ const debianServices: Readonly<Record<string, string>> = {
   'rsyslog-openssl': 'rsyslog',
   slapd: 'slapd',
   prometheus: 'prometheus',
+  pgbouncer: 'pgbouncer',
 };
 const policyFile = '/usr/sbin/policy-rc.d';
 

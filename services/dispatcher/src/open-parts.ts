@@ -5,7 +5,7 @@ import { createLocalLogin } from './adapters/local-login.ts';
 import { chooseMasterKey } from './adapters/content-keys/master-key.ts';
 import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapters/postgres/audit-log.ts';
 import { createCredentialStore } from './adapters/postgres/credential-store.ts';
-import { createDatabase } from './adapters/postgres/database.ts';
+import { checkPooled, createDatabase } from './adapters/postgres/database.ts';
 import type { PostgresDatabase } from './adapters/postgres/database.ts';
 import { migrate } from './adapters/postgres/migrations.ts';
 import { createPlacementQueue } from './adapters/queue/placement-queue.ts';
@@ -49,6 +49,8 @@ export async function readIdentity(config: DispatcherConfig) {
   return { certificate, issueCertificate, localLogin };
 }
 
+const statementTimeoutMs = 10_000;
+
 /** Where migrations and locks connect: past a pooler, which would share their connection out. */
 export function directUrlOf(config: DispatcherConfig): URL {
   return config.LEMNISCATE_DIRECT_DATABASE_URL ?? config.DATABASE_URL;
@@ -64,13 +66,17 @@ export async function openRecord(
     log.warn({ component: 'migrations' }, message),
   );
   if (migrated.length > 0) log.info({ migrated }, 'the schema was brought up to date');
+  // Who names a way past a pooler has one.
+  const pooled = config.LEMNISCATE_DIRECT_DATABASE_URL !== undefined;
   const database = createDatabase({
     url: config.DATABASE_URL,
     connections,
-    statementTimeoutMs: 10_000,
+    statementTimeoutMs,
+    pooled,
     onConnectionError: (error) => log.warn({ err: error }, 'a connection to Postgres broke'),
   });
   parts.defer(() => database.close());
+  if (pooled) await checkPooled(database, statementTimeoutMs);
   return database;
 }
 

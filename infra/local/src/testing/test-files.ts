@@ -62,6 +62,11 @@ export function needsPromtool(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noPromtool');
 }
 
+/** Whether a test needs a real PgBouncer: it skips with the key `pgbouncer` where none can be had. */
+export function needsPgbouncer(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noPgbouncer');
+}
+
 /** Whether a test drives a browser: it skips with this key where none can be had. */
 export function needsBrowser(file: string): boolean {
   return readFileSync(file, 'utf8').includes('browser:');

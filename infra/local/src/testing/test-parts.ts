@@ -20,6 +20,7 @@ import {
   needsCeph,
   needsCompose,
   needsEngine,
+  needsPgbouncer,
   needsPromtool,
   needsRsyslog,
   needsSlapd,
@@ -45,6 +46,7 @@ export async function bringUpTestParts(
   if (files.some(needsSlapd)) installOptional(programs.slapd, say);
   if (files.some(needsCompose)) installOptional(programs.dockerCompose, say);
   if (files.some(needsPromtool)) installOptional(programs.promtool, say);
+  if (files.some(needsPgbouncer)) installOptional(programs.pgbouncer, say);
   if (files.some(needsTmux)) installOptional(programs.tmux, say);
   if (files.some(needsBrowser)) installOptional(programs.chromium, say);
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));

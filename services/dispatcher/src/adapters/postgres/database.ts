@@ -1,5 +1,5 @@
 import { Pool, types } from 'pg';
-import type { PoolClient } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Database, Transaction } from '../../application/ports/transaction.ts';
 
@@ -13,6 +13,11 @@ export interface PostgresOptions {
   /** Most connections at once. */
   readonly connections: number;
   readonly statementTimeoutMs: number;
+  /**
+   * A pooler shares connections out by transaction: what is set on one is nobody's. Statements stay unnamed, and role
+   * and time limits are the pooler's to set (`checkPooled`). Absent: connections are our own.
+   */
+  readonly pooled?: boolean;
   /** Told of connections that broke; the pool replaces them, and their statements fail. */
   readonly onConnectionError: (error: Error) => void;
 }
@@ -23,6 +28,7 @@ export interface PostgresOptions {
  * waiting for each other share a round trip.
  */
 export function createDatabase(options: PostgresOptions): PostgresDatabase {
+  const pooled = options.pooled ?? false;
   const pool = new Pool({
     connectionString: options.url.href,
     max: options.connections,
@@ -30,14 +36,19 @@ export function createDatabase(options: PostgresOptions): PostgresDatabase {
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     pipeline: true,
-    statement_timeout: options.statementTimeoutMs,
-    idle_in_transaction_session_timeout: options.statementTimeoutMs * 2,
+    ...(pooled
+      ? {}
+      : {
+          statement_timeout: options.statementTimeoutMs,
+          idle_in_transaction_session_timeout: options.statementTimeoutMs * 2,
+        }),
     application_name: 'lemniscate-dispatcher',
     types: { getTypeParser },
     onConnect: async (client) => {
       // The pool listens to idle connections only: one that breaks in use would end the process.
       client.on('error', options.onConnectionError);
-      await client.query('SET ROLE lemniscate_app');
+      if (pooled) unnamed.add(client);
+      else await client.query('SET ROLE lemniscate_app');
     },
   });
   pool.on('error', options.onConnectionError);
@@ -112,11 +123,32 @@ async function run<Row extends Record<string, unknown>>(
 ): Promise<Row[]> {
   inOneWrite(client);
   try {
-    const result = await client.query<Row>({ ...nameOf(text, values), text, values: [...values] });
+    const name = unnamed.has(client) ? {} : nameOf(text, values);
+    const result = await client.query<Row>({ ...name, text, values: [...values] });
     return result.rows;
   } catch (error) {
     throw mapError(error, url);
   }
+}
+
+/** Connections behind a pooler: a statement that one of them has prepared is not there when the next one serves. */
+const unnamed = new WeakSet<ClientBase>();
+
+/**
+ * Refuses a pooler whose connections are not what ours would be: the application must not be able to change what is
+ * append-only, and no statement may run for ever.
+ * @throws CodedError `configuration_invalid` that says what to set
+ */
+export async function checkPooled(database: Database, statementTimeoutMs: number): Promise<void> {
+  const [row] = await database.query<{ role: string; timeout: string; idle: string }>(
+    `SELECT current_user AS role, current_setting('statement_timeout') AS timeout,
+       current_setting('idle_in_transaction_session_timeout') AS idle`,
+  );
+  if (row?.role === 'lemniscate_app' && row.timeout !== '0' && row.idle !== '0') return;
+  throw new CodedError(
+    'configuration_invalid',
+    `Connections of the pooler in DATABASE_URL work as ${row?.role}, with statement_timeout ${row?.timeout} and idle_in_transaction_session_timeout ${row?.idle}. Have the pooler run this when it connects (PgBouncer: connect_query): SET ROLE lemniscate_app; SET statement_timeout = ${statementTimeoutMs}; SET idle_in_transaction_session_timeout = ${2 * statementTimeoutMs}`,
+  );
 }
 
 const corked = new WeakSet<PoolClient>();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Client } from 'pg';
 import type { Transaction } from '../ports/transaction.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
@@ -8,10 +9,17 @@ import { within } from '../../testing/within.ts';
 import { renewLeases } from './take-heartbeat.ts';
 
 let record: TestRecord;
+/** The application itself may not see what others run. */
+let owner: Client;
 before(async () => {
   record = await createTestRecord();
+  owner = new Client({ connectionString: record.url.href });
+  await owner.connect();
 });
-after(() => record.close());
+after(async () => {
+  await owner.end();
+  await record.close();
+});
 
 const lock = (tx: Transaction, sessionId: string, how = '') =>
   tx.query(`SELECT FROM attempts WHERE session_id = $1 FOR UPDATE ${how}`, [sessionId]);
@@ -36,7 +44,7 @@ test('a heartbeat locks attempts in one order, whatever order its server lists t
   });
   try {
     await within(10_000, 'the heartbeat waits for the first one', async () => {
-      const rows = await record.database.query(
+      const { rows } = await owner.query(
         `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%lease_expires_at = now()%'`,
       );
       return rows.length > 0;
