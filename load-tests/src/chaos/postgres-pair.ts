@@ -36,10 +36,10 @@ export async function openPostgresPair(
   let primary: Side = { url: stores.databaseUrl, process: first, cluster: 'postgres/cluster' };
   let standby: Side | null = null;
   let number = 1;
-  let over = false;
+  const over = new AbortController();
   let following: Promise<void> = Promise.resolve();
   undo.defer(async () => {
-    over = true;
+    over.abort();
     await following;
     await standby?.process.stop();
     await primary.process.stop();
@@ -47,10 +47,10 @@ export async function openPostgresPair(
 
   /** Until it has worked: the primary may be killed while its backup is taken. */
   const follow = async (): Promise<void> => {
-    while (!over && standby === null) {
+    while (!over.signal.aborted && standby === null) {
       number += 1;
       const made = await makeStandby(data, primary, number).catch(() => null);
-      if (made !== null && (await confirms(primary.url, () => over))) standby = made;
+      if (made !== null && (await confirms(primary.url, over.signal))) standby = made;
       else {
         await made?.process.stop();
         await delay(1_000);
@@ -124,11 +124,15 @@ async function makeStandby(data: DataFolder, primary: Side, number: number): Pro
 }
 
 /** From here on no commit is acknowledged that the standby has not on its disk. @returns false when it does not come */
-async function confirms(url: string, isOver: () => boolean): Promise<boolean> {
+async function confirms(url: string, over: AbortSignal): Promise<boolean> {
   return asOwner(url, async (client) => {
     await client.query(`ALTER SYSTEM SET synchronous_standby_names = 'chaos_standby'`);
     await client.query('SELECT pg_reload_conf()');
-    for (const until = performance.now() + 60_000; performance.now() < until && !isOver(); await delay(200)) {
+    for (
+      const until = performance.now() + 60_000;
+      performance.now() < until && !over.aborted;
+      await delay(200)
+    ) {
       const { rows } = await client.query(`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`);
       if (rows.length > 0) return true;
     }

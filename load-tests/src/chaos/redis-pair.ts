@@ -49,15 +49,13 @@ export async function openRedisPair(
   let primary: Side = { url: stores.redisUrl, process: first, folder: 'redis' };
   let standby: Side = { url: other.url, process: other.process, folder: 'redis-2' };
   let whole = false;
-  let over = false;
-  undo.defer(() => {
-    over = true;
-  });
+  const over = new AbortController();
+  undo.defer(() => over.abort());
 
   /** Until it follows; the one that was killed may not be up again yet. */
   const follow = async (): Promise<void> => {
     const port = new URL(primary.url).port;
-    while (!over) {
+    while (!over.signal.aborted) {
       const follows = await ask(standby.url, async (redis) => {
         await redis.replicaof('127.0.0.1', port);
         const info = await redis.info('replication');
@@ -66,7 +64,7 @@ export async function openRedisPair(
       if (follows) break;
       await delay(200);
     }
-    whole = !over;
+    whole = !over.signal.aborted;
   };
   await follow();
   return {
