@@ -25,7 +25,6 @@ import type { SimulatedFleet } from '../simulated/simulated-fleet.ts';
 /** A dispatcher of the stage as its callers see it. */
 export interface StageDispatcher {
   readonly publicUrl: string;
-  readonly pid: number;
   readonly internalUrl: string;
   readonly pid: number;
   stop(): Promise<void>;
@@ -141,7 +140,6 @@ export async function openDispatchStage(
     await answers(publicUrl, child);
     return {
       publicUrl,
-      pid: child.pid ?? 0,
       internalUrl: `https://127.0.0.1:${internalPort}`,
       pid: child.pid ?? 0,
       stop: async () => {
