@@ -21,10 +21,17 @@ const known = new WeakMap<readonly string[], readonly Minimatch[]>();
 function matchersOf(patterns: readonly string[]): readonly Minimatch[] {
   const found = known.get(patterns);
   if (found !== undefined) return found;
-  const options = { dot: true, nocase: true, nocomment: true, nonegate: true };
-  const made = patterns.map((pattern) => new Minimatch(pattern, options));
+  const options = { dot: true, nocomment: true, nonegate: true };
+  const made = patterns.map(
+    (pattern) => new Minimatch(pattern, { ...options, nocase: !inCapitals(pattern) }),
+  );
   known.set(patterns, made);
   return made;
+}
+
+/** Bazel's BUILD and WORKSPACE are told by their capitals from the folders that builds write into. */
+function inCapitals(pattern: string): boolean {
+  return /(^|\/)(BUILD|WORKSPACE)\b[^/]*$/.test(pattern);
 }
 
 function resolve(path: string): string[] {

@@ -84,6 +84,16 @@ const everyday: readonly string[] = [
   'rm -rf node_modules package-lock.json',
   'rm -rf build/*',
   'cd packages/a && npm test',
+  'cp package.json /tmp/x',
+  'cp package.json /tmp/kept/',
+  'rm -f yarn.lock packages/a/Cargo.lock',
+  'rm -rf dist/* coverage',
+  'rm -rf build',
+  'cp -r dist build',
+  'rm -rf packages/*/dist',
+  'rm -f *.log',
+  'rm src/a.ts && git rm src/b.ts',
+  'find src -name "*.orig" -exec rm {} +',
 ];
 
 for (const command of everyday)
@@ -113,6 +123,15 @@ const writes: readonly string[] = [
   'sort -o .github/x a',
   'curl -o .github/x https://example.org/x',
   'touch $F',
+  'rm .github/workflows/ci.yml',
+  'rm -rf .github',
+  'rm -rf .github/*',
+  'cd .github && rm -r workflows',
+  'git rm -r .github/workflows',
+  'find .github -name "*.yml" -exec rm {} +',
+  'bash -c "rm -f .github/x"',
+  'mv .github /tmp/x',
+  'x=.github; rm -rf $x',
 ];
 
 for (const command of writes)
@@ -216,11 +235,23 @@ const flagged: readonly string[] = [
   'tools/hooks/post-checkout',
   '.lintstagedrc.json',
   '.husky/pre-push',
+  'lib/BUILD',
+  'WORKSPACE.bazel',
+  'claude.md',
+  'makefile',
 ];
 test('files that run or steer something are under dedicated control by default', () => {
   const missing = flagged.filter((path) => flaggedPattern(defaultFlaggedPaths, path) === undefined);
   assert.deepEqual(missing, []);
-  const ordinary = ['src/a.ts', 'src/hooks/use-state.ts', 'docs/flake.md', 'src/compose.ts', 'README.md'];
+  const ordinary = [
+    'build',
+    'a/build',
+    'src/a.ts',
+    'src/hooks/use-state.ts',
+    'docs/flake.md',
+    'src/compose.ts',
+    'README.md',
+  ];
   for (const path of ordinary) assert.equal(flaggedPattern(defaultFlaggedPaths, path), undefined, path);
 });
 

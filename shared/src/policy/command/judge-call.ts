@@ -15,13 +15,13 @@ import { noteFlagged } from './flagged-writes.ts';
 import { writtenPaths } from './hardening/written-paths.ts';
 import type { Call } from './refused/call.ts';
 import { hasOption } from './refused/call.ts';
-import { refusalOf } from './refused/families.ts';
+import { refusalOf, refusalOfPattern } from './refused/families.ts';
 import { branchOff, spend, TooMuchWork } from './scope.ts';
 import type { Scope, StandardInput } from './scope.ts';
 import { UnreadableScript } from './syntax/bash-syntax.ts';
 import { isKnown, mark } from './syntax/marks.ts';
 import type { Inner } from './wrappers/inner.ts';
-import { shells } from './wrappers/shells.ts';
+import { readShell, shells } from './wrappers/shells.ts';
 import { unwrap } from './wrappers/unwrap.ts';
 import { windowsRefusalsIn } from './windows/judge-windows-line.ts';
 
@@ -58,7 +58,7 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
   const call = callOf(given, scope.cwd);
   const text = call.words.join(' ');
   if (evaluatesNames(call)) scope.shared.arithmetic = true;
-  if (facts.dynamic || !isKnownName(call.words[0] ?? '')) return judgeUnknown(call, scope, text);
+  if (facts.dynamic || !isKnownName(call.words[0] ?? '')) return judgeUnknown(call, scope, text, judgeCode);
   const refused = refusalOf(call) ?? optionWritesDevice(call);
   if (refused !== undefined) return note(scope, text, 'refuse', refused);
   const other = windowsName(call.raws[0] ?? '');
@@ -119,7 +119,15 @@ function isKnownName(name: string): boolean {
  * The name is known only when it runs. It may be empty or a wrapper, then the next word is the command; and
  * arguments that force a recursive deletion of the system are refused whatever the name is.
  */
-function judgeUnknown(call: Call, scope: Scope, text: string): void {
+function judgeUnknown(call: Call, scope: Scope, text: string, judgeCode: JudgeCode): void {
+  const fitting = refusalOfPattern(call.words[0] ?? '');
+  if (fitting !== undefined) return note(scope, text, 'refuse', fitting);
+  // `$SHELL -c '…'`
+  const code = readShell(call).inner;
+  if (code !== undefined && 'code' in code.run) {
+    const { code: given, positional } = code.run;
+    refusalsOnly(scope, () => judgeCode(given, deeper(scope, {}), positional));
+  }
   const next = call.words.findIndex((word, index) => index > 0 && !word.startsWith('-'));
   const inner = next < 0 ? undefined : callOf(rest(call, next), call.cwd);
   const refused = inner === undefined || builtinWords.includes(inner.name) ? undefined : refusalOf(inner);

@@ -127,7 +127,8 @@ const gitOptions: readonly {
 /** A folder below the working directory is the project's own, like the directory itself. */
 function isInside(path: string, cwd: string): boolean {
   const { base, climbs } = plainPath(path, cwd);
-  return base === 'here' && climbs === 0 && isKnown(path);
+  // a pattern of visible names stays below
+  return base === 'here' && climbs === 0 && (isKnown(path) || (!hasUnknown(path) && !/^\.|\/\./.test(path)));
 }
 
 const git: Doubts = (call) => {

@@ -1,5 +1,7 @@
 import type { Call } from '../refused/call.ts';
 import { operandsOf } from '../refused/call.ts';
+import { hasUnknown } from '../syntax/marks.ts';
+import { foundPaths } from '../wrappers/find.ts';
 import { gitCommandAt } from '../wrappers/git.ts';
 import { riskyOptions } from './options.ts';
 
@@ -14,6 +16,8 @@ const base = (path: string): string =>
     .split('/')
     .at(-1) ?? '';
 
+const below = (path: string): boolean => /^\/(var\/)?tmp\//.test(path) && !path.includes('..');
+
 /** The last operand or the value of `-t`, as the file itself and as the folder into which the others go. */
 const target: Writes = (call) => {
   const option = call.words.flatMap((word, index) => {
@@ -25,7 +29,10 @@ const target: Writes = (call) => {
   const last = operands.at(-1);
   const targets = last === undefined ? option : [...option, last];
   const sources = operands.length > 1 || option.length > 0 ? operands : [];
-  return targets.flatMap((path) => [path, ...sources.map((source) => `${path}/${base(source)}`)]);
+  return targets.flatMap((path) =>
+    // what is copied below everybody's temporary files is in no working copy
+    below(path) ? [path] : [path, ...sources.map((source) => `${path}/${base(source)}`)],
+  );
 };
 
 /** What is moved away is gone from where it was. */
@@ -53,8 +60,25 @@ const downloads: Writes = (call) => operandsOf(call).map(base);
 const curl: Writes = (call) =>
   call.words.some((word) => /^-[a-zA-Z]*[OJ]|^--remote-name/.test(word)) ? downloads(call) : [];
 
+/** Files that a tool makes anew from a manifest; throwing one away is how one is brought up to date. */
+const madeAnew =
+  /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum|Package\.resolved|[\w.-]+\.lockb?)$/i;
+
+/**
+ * What is deleted, as far as the words name it: what an expansion or a pattern brings along is build output more often
+ * than not, and the review of the diff marks what is missing. A pattern stands for its folder.
+ */
+const deletions: Writes = (call) =>
+  operandsOf(call)
+    .map((path) => path.replace(/(^|\/)[\uE001\uE002]+$/, ''))
+    .filter((path) => path !== '' && !hasUnknown(path) && !madeAnew.test(path));
+
+const found: Writes = (call) =>
+  call.words.includes('-delete') ? deletions({ ...call, words: ['find', ...foundPaths(call)] }) : [];
+
 const gitWrites: Readonly<Record<string, Writes>> = {
   mv: moves,
+  rm: (call) => (call.words.includes('--cached') ? [] : deletions(call)),
   checkout: each,
   restore: each,
 };
@@ -70,8 +94,7 @@ const named = (names: string, writes: Writes): Readonly<Record<string, Writes>> 
   Object.fromEntries(names.split(' ').map((name) => [name, writes]));
 
 /**
- * Which words of a program name files that it writes or moves. A deletion puts nothing in a file's place: throwing away
- * a lock file or a build is everyday work, and the review of the diff marks what is missing.
+ * Which words of a program name files that it writes, moves or deletes.
  */
 const table: Readonly<Record<string, Writes>> = {
   ...named('tee gtee touch truncate sponge patch ed ex', each),
@@ -79,6 +102,9 @@ const table: Readonly<Record<string, Writes>> = {
   ...named('cp gcp install ginstall rsync scp copy copy-item xcopy link', target),
   ...named('mv gmv move move-item ren rename rename-item', moves),
   ...named('ln gln', links),
+  ...named('rm grm srm unlink shred trash trash-put rimraf rmdir', deletions),
+  ...named('del erase rd ri remove-item', deletions),
+  ...named('find gfind', found),
   ...named('awk gawk mawk nawk', awk),
   ...named('sed gsed', sed),
   dd,

@@ -1,3 +1,4 @@
+import { fitsPattern, hasUnknown, isKnown } from '../syntax/marks.ts';
 import type { Call, Refusal } from './call.ts';
 import { destructionRefusals, formatterName, formatters } from './destruction.ts';
 import {
@@ -52,6 +53,21 @@ export function refusalOf(call: Call): string | undefined {
   }
   return runAsVerb(call);
 }
+
+/**
+ * The reason why a name that is a pattern of files is refused: `/usr/bin/sud?` is `sudo` where programs of the system
+ * lie. A pattern of hardly a letter fits every name and only asks.
+ */
+export function refusalOfPattern(name: string): string | undefined {
+  const at = name.lastIndexOf('/');
+  const [folder, last] = [name.slice(0, at), name.slice(at + 1)];
+  if (isKnown(name) || hasUnknown(name) || (last.match(/[a-z]/gi) ?? []).length < 2) return undefined;
+  if (!programFolders.some((one) => fitsPattern(folder, one))) return undefined;
+  const found = Object.entries(byName).find(([program]) => fitsPattern(last, program));
+  return found?.[1]({ name: found[0], words: [found[0]], raws: [found[0]], cwd: '' });
+}
+
+const programFolders: readonly string[] = ['/bin', '/sbin', '/usr/bin', '/usr/sbin', '/usr/local/bin'];
 
 function lookUp(family: Readonly<Record<string, Refusal>>, name: string): Refusal | undefined {
   return Object.hasOwn(family, name) ? family[name] : undefined;

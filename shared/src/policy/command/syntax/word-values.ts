@@ -169,6 +169,8 @@ function substitutionTexts(part: CommandExpansionPart, scope: Scope, quoted: boo
   const command = statement?.command;
   if (command?.type !== 'Command' || command.name === undefined) return [mark.unknown];
   if (command.name.value === 'pwd' && command.args.length === 0) return variableTexts('PWD', scope, quoted);
+  const read = printedDocument(command);
+  if (read !== undefined) return [quoted ? read : asUnquoted(read), mark.unknown];
   const identity = identityPrinted(command);
   if (identity !== undefined) return [identity];
   if (command.name.value !== 'echo' && command.name.value !== 'printf') return [mark.unknown];
@@ -178,6 +180,14 @@ function substitutionTexts(part: CommandExpansionPart, scope: Scope, quoted: boo
   if (words.some((word) => word === undefined)) return [mark.unknown];
   const text = literal(words.filter((word) => !/^-[neE]+$/.test(word ?? '')).join(' '));
   return [quoted ? text : asUnquoted(text), mark.unknown];
+}
+
+/** `$(cat <<'EOF' …)`: a text of several lines, as people write messages. */
+function printedDocument({ name, args, redirects }: Command): string | undefined {
+  const document = redirects[0];
+  if (name?.value !== 'cat' || args.length > 0 || redirects.length !== 1) return undefined;
+  if (document?.type !== 'HereDoc' || document.body.parts !== undefined) return undefined;
+  return literal(document.body.text.replace(/\n+$/, ''));
 }
 
 /** `$(id -u)`, `$(whoami)`: the same identity as in `$UID` and `$USER`. */
