@@ -8,8 +8,12 @@ export interface EgressRule {
   readonly port: number;
 }
 
-const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
-const pattern = new RegExp(`^(\\*\\.)?(${label}(?:\\.${label})+)(?::(\\d{1,5}))?$`);
+const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+const portNumber = '0{0,4}(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])';
+const pattern = new RegExp(
+  // digits alone are an address; a wildcard before one label would be the whole internet
+  `^(?!(?:\\*\\.)?[\\d.]+(?::|$))(\\*\\.)?(${label}(?:\\.${label})+)(?::(?=\\d{1,5}$)(${portNumber}))?$`,
+);
 const defaultPort = 443;
 
 /**
@@ -19,21 +23,16 @@ const defaultPort = 443;
 export const egressRuleSchema = z
   .string()
   .max(260)
-  .refine((text) => parseEgressRule(text) !== null, {
-    message:
-      'must be a host such as "registry.npmjs.org", "*.pypi.org" or "git.example.com:8443"; no scheme, no path, no address',
-  });
+  .regex(
+    pattern,
+    'must be a host such as "registry.npmjs.org", "*.pypi.org" or "git.example.com:8443"; no scheme, no path, no address',
+  );
 
 /** Reads a rule; null where it is none. */
 export function parseEgressRule(text: string): EgressRule | null {
   const [whole, wildcard, host, port] = pattern.exec(text.toLowerCase()) ?? [];
   if (whole === undefined || host === undefined) return null;
-  const number = port === undefined ? defaultPort : Number(port);
-  const isAddress = /^[\d.]+$/.test(host);
-  // `*.com` would be the whole internet
-  const tooWide = wildcard !== undefined && host.split('.').length < 2;
-  if (number < 1 || number > 65_535 || isAddress || tooWide) return null;
-  return { host, below: wildcard !== undefined, port: number };
+  return { host, below: wildcard !== undefined, port: port === undefined ? defaultPort : Number(port) };
 }
 
 /** Whether one of the rules lets a connection out. Everything else stays inside. */

@@ -28,21 +28,19 @@ export const usualLockfiles = [
   'composer.lock',
 ] as const;
 
-/** A path relative to the repository's root; `*` stands for any part of one name. */
-const inputPattern = pathPatternSchema
-  .refine((pattern) => !pattern.startsWith('/') && !pattern.includes('**') && !pattern.includes('\\'), {
-    message: 'must be relative to the root of the repository, without "**"',
-  })
-  .refine((pattern) => pattern.split('/').every((name) => name !== '' && name !== '.' && name !== '..'), {
-    message: 'must be a plain path',
-  });
+const plainName = '(?!\\.{1,2}(?:/|$))[^/\\\\]+';
 
+/** A path relative to the repository's root; `*` stands for any part of one name. */
+const inputPattern = pathPatternSchema.regex(
+  new RegExp(`^(?![^]*\\*\\*)${plainName}(?:/${plainName})*$`),
+  'must be a plain path, relative to the root of the repository, without "**"',
+);
+
+/** What `prepare` and the sessions' commands are given; some names would run code. */
 const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of an environment variable')
-  .refine((name) => !/^(ENV|ZDOTDIR|SHELLOPTS|BASHOPTS|BASH_.*|LD_PRELOAD|LD_AUDIT)$/.test(name), {
-    message: 'this variable runs code',
-  });
+  .regex(/^(?!(?:ENV|ZDOTDIR|SHELLOPTS|BASHOPTS|BASH_.*|LD_PRELOAD|LD_AUDIT)$)/, 'this variable runs code');
 
 /**
  * How a project's dependencies are installed before any session, with a network that no session has. Whoever writes the

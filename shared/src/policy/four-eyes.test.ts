@@ -24,10 +24,13 @@ test('a rule fits by path and by tool; reading is nobody’s business', () => {
   assert.equal(write('src/a.ts'), 1);
   assert.equal(write('.github/workflows/ci.yml', 'read_file'), 1);
   assert.equal(requiredPeople(policy, { tool: 'tracker/close', arguments: {} }), 2);
+  const all = readPolicy('fourEyes: [{tools: [tracker/*]}]');
+  assert.equal(requiredPeople(all, { tool: 'tracker/close', arguments: {} }), 2);
+  assert.equal(requiredPeople(all, { tool: 'other/close', arguments: {} }), 1);
 });
 
 test('one pair of eyes is no rule, and a rule must fit something', () => {
-  assert.equal(checkPolicy('fourEyes: [{tools: [a], people: 1}]').policy, undefined);
+  assert.equal(checkPolicy('fourEyes: [{tools: [delegate], people: 1}]').policy, undefined);
   assert.equal(checkPolicy('fourEyes: [{people: 2}]').policy, undefined);
 });
 

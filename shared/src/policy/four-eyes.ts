@@ -23,7 +23,7 @@ export function requiredReviewers(policy: Policy, paths: readonly string[]): num
 /** Fits what may be meant too: a call that cannot be told apart takes the greater number of people. */
 function fits(rule: FourEyesRule, { tool, arguments: args }: ProposedCall): boolean {
   const { command, path } = args;
-  if (rule.tools.includes(tool)) return true;
+  if (rule.tools.includes(tool) || rule.tools.includes(`${tool.split('/')[0]}/*`)) return true;
   if (typeof command === 'string' && rule.commands.length + rule.paths.length > 0)
     return mayDoGuarded(command, { approval: rule.commands, flagged: rule.paths });
   // Only what writes: reading a file changes nothing that two people would have to answer for.

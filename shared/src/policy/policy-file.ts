@@ -1,5 +1,6 @@
-import { LineCounter, parseDocument } from 'yaml';
+import { isMap, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import type { Document } from 'yaml';
+import type { z } from 'zod';
 import { CodedError } from '../errors/coded-error.ts';
 import { boundSettings } from './policy-parts.ts';
 import { policySchema } from './policy.ts';
@@ -52,14 +53,16 @@ export function checkPolicy(
         message: error.message,
       })),
     };
-  // aliases can blow a small text up; a policy has no use for them
+  const alias = aliasIn(document);
+  if (alias !== undefined)
+    return { faults: [{ ...place(lines, alias), path: '', message: 'aliases are not read; write it out' }] };
   const written: unknown = document.toJS({ maxAliasCount: 0 }) ?? {};
   const twice = boundsGivenTwice(written);
   if (twice !== undefined)
     return {
       faults: [
         {
-          ...place(lines, offsetOf(document, [twice])),
+          ...place(lines, offsetOf(document, [twice], 'name')),
           path: twice,
           message: `budgets.${boundSettings[twice]} says the same; write one of them`,
         },
@@ -67,19 +70,43 @@ export function checkPolicy(
     };
   const parsed = policySchema.safeParse(withBounds(written, bounds));
   if (parsed.success) return { policy: parsed.data, faults: [] };
-  const faults = parsed.error.issues.flatMap((issue) => {
-    const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [undefined];
-    return unknown.map((key): PolicyFault => {
-      const path = key === undefined ? issue.path : [...issue.path, key];
-      return {
-        ...place(lines, offsetOf(document, path)),
-        path: path.map(String).join('.'),
-        message:
-          key === undefined ? issue.message : 'no such member; members are spelt exactly as documented',
-      };
-    });
-  });
+  const faults = parsed.error.issues.flatMap(toldOf).map(({ path, message, of }): PolicyFault => ({
+    ...place(lines, offsetOf(document, path, of)),
+    path: path.map(String).join('.'),
+    message,
+  }));
   return { faults };
+}
+
+interface Told {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  /** Whether the member's name is at fault or what stands behind it, perhaps on another line. */
+  readonly of: 'name' | 'value';
+}
+
+function toldOf(issue: z.core.$ZodIssue): Told[] {
+  const { path } = issue;
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      message: 'no such member; members are spelt exactly as documented',
+      of: 'name',
+    }));
+  if (issue.code !== 'invalid_key') return [{ path, message: issue.message, of: 'value' }];
+  return [{ path, message: issue.issues[0]?.message ?? issue.message, of: 'name' }];
+}
+
+/** Where the first alias stands: aliases can blow a small text up, and a policy has no use for them. */
+function aliasIn(document: Document.Parsed): number | undefined {
+  let found: number | undefined;
+  visit(document, {
+    Alias: (_key, node) => {
+      found = node.range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 /** Defaults of the fleet's own, for the bounds that a policy does not write. */
@@ -129,13 +156,22 @@ function place(lines: LineCounter, offset: number): { line: number; column: numb
 }
 
 /** Where the innermost member of the path that the text holds begins. */
-function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): number {
+function offsetOf(document: Document.Parsed, path: readonly PropertyKey[], of: Told['of']): number {
+  const name = of === 'name' ? rangeOf(nameNode(document, path)) : undefined;
+  if (name !== undefined) return name;
   for (let length = path.length; length >= 0; length -= 1) {
     const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
     const range = rangeOf(node);
     if (range !== undefined) return range;
   }
   return 0;
+}
+
+/** The name of a member as it is written. */
+function nameNode(document: Document.Parsed, path: readonly PropertyKey[]): unknown {
+  const holder = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  if (!isMap(holder)) return undefined;
+  return holder.items.find(({ key }) => isScalar(key) && String(key.value) === String(path.at(-1)))?.key;
 }
 
 function rangeOf(node: unknown): number | undefined {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toolNames } from '../tools/catalogue.ts';
 import { verdictAliases, verdicts } from './verdict.ts';
 import type { Verdict, VerdictAlias } from './verdict.ts';
 
@@ -9,15 +10,20 @@ export const verdictSchema = z
   .enum([...verdicts, ...aliases])
   .transform((value): Verdict => verdictAliases[value as VerdictAlias] ?? (value as Verdict));
 
-/** Name of a built-in tool, `server/tool` or `server/*` of an MCP server; a tool that is absent is asked about. */
-export const toolsSchema = z.record(
-  z
-    .string()
-    .min(1)
-    .max(200)
-    .regex(/^[A-Za-z0-9_./:-]+(?<=\/)\*$|^[A-Za-z0-9_./:-]+$/, 'must be a tool name, or "server/*"'),
-  verdictSchema,
+const policyToolName = new RegExp(
+  `^(?:${toolNames.join('|')}|[a-z][a-z0-9-]{0,31}/(?:[*]|[A-Za-z0-9_.-]{1,90}))$`,
 );
+
+/** A tool's name in a policy: a built-in tool's, `server/tool` or `server/*`. A misspelt one would guard nothing. */
+export const policyToolSchema = z
+  .string()
+  .regex(
+    policyToolName,
+    `must be one of ${toolNames.join(', ')}, or "server/tool" or "server/*" of an MCP server`,
+  );
+
+/** Values of tools; a tool that is absent is asked about. */
+export const toolsSchema = z.record(policyToolSchema, verdictSchema);
 
 const printable = /^[^\u0000-\u001f\u007f]+$/;
 
@@ -26,7 +32,7 @@ export const commandPrefixSchema = z
   .string()
   .max(1000)
   .regex(printable, 'must be one line of text')
-  .refine((text) => text.trim() !== '', 'must name a command');
+  .regex(/\S/, 'must name a command');
 
 /** Path pattern as in `.github/**`; relative to the root of the working copy, case ignored. */
 export const pathPatternSchema = z.string().min(1).max(500).regex(printable, 'must be one line of text');
@@ -53,7 +59,7 @@ export const budgetsSchema = z.strictObject({
  */
 export const fourEyesRuleSchema = z
   .strictObject({
-    tools: z.array(z.string().min(1).max(200)).max(200).default([]),
+    tools: z.array(policyToolSchema).max(200).default([]),
     commands: z.array(commandPrefixSchema).max(500).default([]),
     paths: z.array(pathPatternSchema).max(500).default([]),
     /** Files of a diff; `**` is every diff. */
@@ -66,7 +72,14 @@ export const fourEyesRuleSchema = z
     {
       message: 'must name tools, commands, paths or diffs; a rule without any fits nothing',
     },
-  );
+  )
+  // the same for the published schema, which cannot hold a function
+  .meta({
+    anyOf: ['tools', 'commands', 'paths', 'diffs'].map((name) => ({
+      required: [name],
+      properties: { [name]: { minItems: 1 } },
+    })),
+  });
 export type FourEyesRule = z.output<typeof fourEyesRuleSchema>;
 
 /** The settings' names of the three bounds; the same as the members of `budgets`. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cliToolModes } from '../protocol/session-order.ts';
+import { cliToolModes, runtimes } from '../protocol/session-order.ts';
 import { credentialNameSchema } from '../protocol/credential.ts';
 import { gatewayRulesSchema } from '../model/gateway-rules.ts';
 import { providerTools } from '../model/provider-tools.ts';
@@ -41,7 +41,7 @@ const writtenPolicySchema = z.strictObject({
   execution: z.enum(executionRules).default('either'),
   /** Absent: every model and runtime that the fleet offers. */
   models: z.array(nameSchema).min(1).max(500).optional(),
-  runtimes: z.array(nameSchema).min(1).max(50).optional(),
+  runtimes: z.array(z.enum(runtimes)).min(1).max(50).optional(),
   /** Hosts that sandboxes may reach; absent: none. A session with egress is not run again by itself when it is lost. */
   egress: z.array(egressRuleSchema).max(200).optional(),
   /** Credentials of agents, by variable, that sandboxes may be given; absent: none. Such a session is treated as one with egress. */
