@@ -3,10 +3,13 @@ import type { DispatcherConfig } from './config.ts';
 
 /** The bounds that a policy has if it does not write them, where the fleet sets others than the usual ones. */
 export function budgetDefaultsOf(config: DispatcherConfig): BudgetDefaults {
-  const set: Readonly<Record<keyof BudgetDefaults, number | undefined>> = {
+  const set: Readonly<Record<keyof BudgetDefaults, number | string | undefined>> = {
     maxActions: config.LEMNISCATE_SESSION_MAX_ACTIONS,
     maxMinutes: config.LEMNISCATE_SESSION_MAX_MINUTES,
     maxExtensions: config.LEMNISCATE_SESSION_MAX_EXTENSIONS,
+    maxTokens: config.LEMNISCATE_SESSION_MAX_TOKENS,
+    maxCostUsd: config.LEMNISCATE_SESSION_MAX_COST_USD,
+    maxCommands: config.LEMNISCATE_SESSION_MAX_COMMANDS,
     commandMaxSeconds: config.LEMNISCATE_COMMAND_MAX_SECONDS,
     commandMaxOutputBytes: config.LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES,
   };

@@ -33,6 +33,7 @@ describe('the dispatcher’s variables', () => {
       AGENT_SERVERS: 'https://a:1;pool=Big Pool',
       LEMNISCATE_SESSION_MAX_ACTIONS: '0',
       LEMNISCATE_SESSION_MAX_EXTENSIONS: '-1',
+      LEMNISCATE_SESSION_MAX_COST_USD: 'much',
       LEMNISCATE_COMMAND_MAX_SECONDS: '10m',
       LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES: '10MiB',
     };
@@ -59,9 +60,14 @@ describe('the dispatcher’s variables', () => {
   });
 
   test('a bound that somebody moved is announced', () => {
-    const config = readDispatcherConfig({ ...needed, LEMNISCATE_SESSION_MAX_MINUTES: '90' });
+    const config = readDispatcherConfig({
+      ...needed,
+      LEMNISCATE_SESSION_MAX_MINUTES: '90',
+      LEMNISCATE_SESSION_MAX_COST_USD: '2.50',
+    });
     assert.deepEqual(announcedBounds(config), [
       { name: 'LEMNISCATE_SESSION_MAX_MINUTES', value: 90, usual: 45 },
+      { name: 'LEMNISCATE_SESSION_MAX_COST_USD', value: '2.50', usual: '100' },
     ]);
   });
 

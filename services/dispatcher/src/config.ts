@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
+import { usualBounds } from '@lemniscate/shared/policy/policy-parts.ts';
 import type { FirstAdministrators } from './application/access/logins.ts';
 import type { ConfiguredServer } from './application/servers/configured-server.ts';
 import { parseConfiguredServers } from './application/servers/configured-server.ts';
@@ -105,9 +106,17 @@ const dispatcherVariables = z.object({
   /** The mail server that people are told by: `smtp:` or `smtps:`, with the login, host and port. */
   LEMNISCATE_SMTP_URL: variable.secret().optional(),
   LEMNISCATE_SMTP_FROM: variable.text().optional(),
+  /** Defaults of policies that do not write the bound; what each is without its variable says governance.md. */
   LEMNISCATE_SESSION_MAX_ACTIONS: variable.integer(1, 100_000).optional(),
   LEMNISCATE_SESSION_MAX_MINUTES: variable.integer(1, 10_080).optional(),
   LEMNISCATE_SESSION_MAX_EXTENSIONS: variable.integer(0, 1_000).optional(),
+  LEMNISCATE_SESSION_MAX_TOKENS: variable.integer(1, Number.MAX_SAFE_INTEGER).optional(),
+  /** US dollars, such as `2.50`. */
+  LEMNISCATE_SESSION_MAX_COST_USD: variable
+    .text()
+    .regex(/^\d{1,9}(\.\d{1,12})?$/, 'must be a decimal number such as 2.50')
+    .optional(),
+  LEMNISCATE_SESSION_MAX_COMMANDS: variable.integer(1, 1_000_000).optional(),
   LEMNISCATE_COMMAND_MAX_SECONDS: variable.integer(1, 86_400).optional(),
   LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES: variable.integer(1_024, 1_073_741_824).optional(),
   /** OpenTelemetry collector that spans and metrics are sent to; its other `OTEL_…` variables hold too. Absent: none. */
@@ -173,7 +182,9 @@ export function isLoopback(host: string): boolean {
 }
 
 /** A bound that somebody moved: said at start, because it loosens or tightens what everybody expects. */
-export function announcedBounds(config: DispatcherConfig): { name: string; value: number; usual: number }[] {
+export function announcedBounds(
+  config: DispatcherConfig,
+): { name: string; value: number | string; usual: number | string }[] {
   const usual = {
     LEMNISCATE_LEASE_MS: 15_000,
     LEMNISCATE_GRACE_MS: 5_000,
@@ -188,6 +199,9 @@ export function announcedBounds(config: DispatcherConfig): { name: string; value
     LEMNISCATE_SESSION_MAX_ACTIONS: 150,
     LEMNISCATE_SESSION_MAX_MINUTES: 45,
     LEMNISCATE_SESSION_MAX_EXTENSIONS: 5,
+    LEMNISCATE_SESSION_MAX_TOKENS: usualBounds.maxTokens,
+    LEMNISCATE_SESSION_MAX_COST_USD: usualBounds.maxCostUsd,
+    LEMNISCATE_SESSION_MAX_COMMANDS: usualBounds.maxCommands,
     LEMNISCATE_COMMAND_MAX_SECONDS: 600,
     LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES: 10_485_760,
   } as const;

@@ -116,3 +116,19 @@ test('money is kept for the summary in the same way', () => {
   assert.equal(exhaustedBudget(session('terminal', budgets), near, '0', false)?.reason, 'budget_cost');
   assert.equal(exhaustedBudget(session('terminal', budgets), near, '0', true), null);
 });
+
+test('a model without a price is refused where somebody bounds money, and bounded by tokens where nobody does', () => {
+  const asks = (budgets: object, totals = spent()) =>
+    exhaustedBudget(session('api', budgets), totals, null, false)?.reason ?? null;
+  assert.equal(asks({ maxCostUsd: '5' }), 'budget_cost');
+  assert.equal(asks({ unpricedModels: 'refuse' }), 'budget_cost');
+  assert.equal(asks({}), null);
+  assert.equal(asks({ maxCostUsd: '5', unpricedModels: 'allow' }), null);
+  assert.equal(asks({}, spent({ settled_tokens: 50_000_000, priced: false })), 'budget_tokens');
+  const before = {
+    ...session('api', {}),
+    policy: { budgets: { maxActions: 1, maxMinutes: 1, maxExtensions: 0 } },
+  };
+  const old = before as unknown as SpendingSession;
+  assert.equal(exhaustedBudget(old, spent({ settled_tokens: 1e12, priced: false }), null, false), null);
+});

@@ -5,7 +5,9 @@ import { surfaceRules } from '../session/surface.ts';
 import { exhaustedActions, exhaustedTime } from './session-budget.ts';
 import type { BudgetUse, ExhaustedBudget } from './session-budget.ts';
 
-type Budgets = Policy['budgets'];
+/** A session that was opened before these bounds had defaults may be without them. */
+type Budgets = Omit<Policy['budgets'], 'maxTokens' | 'maxCostUsd' | 'unpricedModels'> &
+  Partial<Pick<Policy['budgets'], 'maxTokens' | 'maxCostUsd' | 'unpricedModels'>>;
 
 /** What a session's model exchanges have used and hold. */
 export interface Spent {
@@ -106,14 +108,14 @@ export function exhaustedCost(
   unpriced: boolean,
   keepsSummary = false,
 ): ExhaustedBudget | null {
-  const { maxCostUsd } = budgets;
+  const { maxCostUsd, unpricedModels } = budgets;
   if (maxCostUsd === undefined) return null;
-  // A budget of money cannot be kept for a model without a price: it fails closed.
-  if (unpriced || !totals.priced)
+  // A budget of money cannot be kept for a model without a price: where somebody wrote one it fails closed.
+  if (unpricedModels !== 'allow' && (unpriced || !totals.priced))
     return {
       reason: 'budget_cost',
       message:
-        'The policy bounds the cost, but the model has no price. Add the price or remove budgets.maxCostUsd.',
+        'The policy bounds the cost, but the model has no price. Add the price, or set budgets.unpricedModels to allow.',
       extendable: false,
     };
   const kept = keepsSummary ? new Decimal(totals.last_usd).mul(summaryMargin) : new Decimal(0);

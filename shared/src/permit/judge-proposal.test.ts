@@ -5,6 +5,14 @@ import type { PolicyInput } from '../policy/policy.ts';
 import { judgeProposal } from './judge-proposal.ts';
 import type { JudgedSession } from './judge-proposal.ts';
 
+const unspent = {
+  settled_tokens: 0,
+  last_tokens: 0,
+  held_usd: '0',
+  open_usd: '0',
+  last_usd: '0',
+  priced: true,
+};
 const propose = (tool: string, args: Record<string, string>) => ({ tool, arguments: args });
 const session = (policy: PolicyInput, more: Partial<JudgedSession> = {}): JudgedSession => ({
   project_id: 'local',
@@ -12,7 +20,7 @@ const session = (policy: PolicyInput, more: Partial<JudgedSession> = {}): Judged
   surface: 'api',
   interactive: true,
   stop_reason: null,
-  spent: null,
+  spent: unspent,
   actions_used: 0,
   commands_used: 0,
   extensions_used: 0,
@@ -94,6 +102,22 @@ test('budgets stop with their reason; waiting for a person costs no minutes', ()
   assert.equal(reason({ waited_ms: 60_000, actions_used: 3 }), 'budget_actions');
   assert.equal(reason({ waited_ms: 60_000, actions_used: 3 }, false), null);
   assert.equal(reason({ stop_reason: 'budget_cost' }), 'budget_cost');
+});
+
+test('a session of a policy that bounds nothing is bounded by tokens, money and commands all the same', () => {
+  const reason = (more: Partial<JudgedSession>, call = read) => {
+    const free: PolicyInput = { tools: { read_file: 'allow', run_command: 'allow' }, freeCommands: ['ls'] };
+    const answer = answerOf(session(free, more), call, null, true);
+    return typeof answer === 'object' && answer.verdict === 'stop' ? answer.reason : null;
+  };
+  assert.equal(reason({ spent: { ...unspent, settled_tokens: 49_999_999 } }), null);
+  assert.equal(reason({ spent: { ...unspent, settled_tokens: 50_000_000 } }), 'budget_tokens');
+  assert.equal(reason({ spent: { ...unspent, held_usd: '99.99' } }), null);
+  assert.equal(reason({ spent: { ...unspent, held_usd: '100.00' } }), 'budget_cost');
+  assert.equal(reason({ spent: { ...unspent, priced: false } }), null);
+  const command = propose('run_command', { command: 'ls' });
+  assert.equal(reason({ commands_used: 999 }, command), null);
+  assert.equal(reason({ commands_used: 1_000 }, command), 'budget_commands');
 });
 
 test('where a person can extend, they are asked; commands, stops and the last extension are final', () => {

@@ -19,8 +19,8 @@ export interface JudgedSession extends BudgetUse {
   readonly surface: Surface;
   readonly interactive: boolean;
   readonly stop_reason: string | null;
-  /** What its model exchanges have used; null where no bound asks for it. */
-  readonly spent: SpentBudget | null;
+  /** What its model exchanges have used. */
+  readonly spent: SpentBudget;
   /** An earlier attempt was lost while it ran the same call, and what it did outside is unknown. */
   readonly outcome_unknown?: boolean;
 }
@@ -87,7 +87,8 @@ function exhaustion(session: JudgedSession, isNew: boolean): ExhaustedBudget | n
   return (
     exhaustedTime(budgets, session) ??
     (isNew ? exhaustedActions(budgets, session) : null) ??
-    (spent === null ? null : (exhaustedTokens(budgets, spent) ?? exhaustedCost(budgets, spent, false)))
+    exhaustedTokens(budgets, spent) ??
+    exhaustedCost(budgets, spent, false)
   );
 }
 

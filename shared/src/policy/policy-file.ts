@@ -3,6 +3,7 @@ import type { Document } from 'yaml';
 import type { z } from 'zod';
 import { CodedError } from '../errors/coded-error.ts';
 import { boundSettings } from './policy-parts.ts';
+import type { usualBounds } from './policy-parts.ts';
 import { policySchema } from './policy.ts';
 import type { Policy } from './policy.ts';
 
@@ -111,7 +112,14 @@ function aliasIn(document: Document.Parsed): number | undefined {
 
 /** Defaults of the fleet's own, for the bounds that a policy does not write. */
 export type BudgetDefaults = Readonly<
-  Partial<Record<(typeof boundSettings)[BoundSetting] | (typeof commandBounds)[number], number>>
+  Partial<
+    Record<
+      | (typeof boundSettings)[BoundSetting]
+      | (typeof commandBounds)[number]
+      | Exclude<keyof typeof usualBounds, 'maxCostUsd'>,
+      number
+    > & { maxCostUsd: string }
+  >
 >;
 
 /** Bounds of a single command; they stand beside the budgets in a policy, not in them. */

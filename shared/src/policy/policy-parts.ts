@@ -40,17 +40,29 @@ export const pathPatternSchema = z.string().min(1).max(500).regex(printable, 'mu
 /** A name that is compared as a whole, such as a model id or a runtime. */
 export const nameSchema = z.string().min(1).max(200).regex(printable, 'must be one line of text');
 
+/**
+ * Bounds that no session is without, far above what a long task uses: 400 actions, which is a session with all its
+ * extensions, each with a conversation that is just about to be cut short, are 48 million tokens.
+ */
+export const usualBounds = { maxTokens: 50_000_000, maxCostUsd: '100', maxCommands: 1_000 } as const;
+
 /** Bounds of a session. Minutes are working minutes; money is a decimal text in US dollars. */
 export const budgetsSchema = z.strictObject({
   maxActions: z.int().min(1).max(100_000).default(150),
   maxMinutes: z.int().min(1).max(10_080).default(45),
   maxExtensions: z.int().min(0).max(1000).default(5),
-  maxTokens: z.int().min(1).optional(),
+  maxTokens: z.int().min(1).default(usualBounds.maxTokens),
   maxCostUsd: z
     .string()
     .regex(/^\d{1,9}(\.\d{1,12})?$/, 'must be a decimal text such as "2.50"')
-    .optional(),
-  maxCommands: z.int().min(1).max(1_000_000).optional(),
+    .optional()
+    .meta({ default: usualBounds.maxCostUsd }),
+  maxCommands: z.int().min(1).max(1_000_000).default(usualBounds.maxCommands),
+  /**
+   * Whether a model may be asked that has no price, so that no bound of money can hold it; tokens bound it all the same.
+   * Absent: not where the policy writes a bound of money itself.
+   */
+  unpricedModels: z.enum(['allow', 'refuse']).optional(),
 });
 
 /**

@@ -11,7 +11,15 @@ test('an empty policy asks about every tool and bounds every session', () => {
   const policy = defaultPolicy();
   assert.equal(toolVerdict(policy, 'run_command'), 'allowedWithPermission');
   assert.equal(toolVerdict(policy, 'constructor'), 'allowedWithPermission');
-  assert.deepEqual(policy.budgets, { maxActions: 150, maxMinutes: 45, maxExtensions: 5 });
+  assert.deepEqual(policy.budgets, {
+    maxActions: 150,
+    maxMinutes: 45,
+    maxExtensions: 5,
+    maxTokens: 50_000_000,
+    maxCostUsd: '100',
+    maxCommands: 1_000,
+    unpricedModels: 'allow',
+  });
   assert.equal(policy.commandMaxSeconds, 600);
   assert.equal(policy.commandMaxOutputBytes, 10_485_760);
   assert.equal(policy.approvalTtlSeconds, 86_400);
@@ -90,9 +98,16 @@ test('advice tells rules without an effect', () => {
 });
 
 test('bounds of the fleet hold where a policy writes none, for sessions and for commands', () => {
-  const fleet = { maxActions: 9, commandMaxSeconds: 30, commandMaxOutputBytes: 2048 };
+  const fleet = {
+    maxActions: 9,
+    maxTokens: 70,
+    maxCostUsd: '3',
+    commandMaxSeconds: 30,
+    commandMaxOutputBytes: 2048,
+  };
   const silent = readPolicy('', fleet);
   assert.equal(silent.budgets.maxActions, 9);
+  assert.deepEqual([silent.budgets.maxTokens, silent.budgets.maxCostUsd], [70, '3']);
   assert.equal(silent.commandMaxSeconds, 30);
   assert.equal(silent.commandMaxOutputBytes, 2048);
   const written = readPolicy('commandMaxSeconds: 60\nbudgets: { maxActions: 7 }', fleet);

@@ -14,6 +14,7 @@ import {
   nameSchema,
   pathPatternSchema,
   toolsSchema,
+  usualBounds,
 } from './policy-parts.ts';
 import { defaultVerdict } from './verdict.ts';
 import type { Verdict } from './verdict.ts';
@@ -92,6 +93,9 @@ export const policySchema = writtenPolicySchema.transform((written) => {
     ...policy,
     budgets: {
       ...policy.budgets,
+      maxCostUsd: policy.budgets.maxCostUsd ?? usualBounds.maxCostUsd,
+      unpricedModels:
+        policy.budgets.unpricedModels ?? (policy.budgets.maxCostUsd === undefined ? 'allow' : 'refuse'),
       ...(maxActions === undefined ? {} : { maxActions }),
       ...(maxMinutes === undefined ? {} : { maxMinutes }),
       ...(maxExtensions === undefined ? {} : { maxExtensions }),

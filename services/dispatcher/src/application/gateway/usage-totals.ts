@@ -1,3 +1,4 @@
+import type { SpentBudget } from '@lemniscate/shared/permit/judge-proposal.ts';
 import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
@@ -53,6 +54,28 @@ export async function readTotals(tx: Transaction, sessionId: string): Promise<Us
   );
   if (row === undefined) throw new Error('an aggregate always has a row');
   return row;
+}
+
+/** What is asked of the sums before a tool call: nothing is kept for the summary there. Sent before the first await. */
+export async function readSpent(tx: Transaction, sessionId: string): Promise<SpentBudget> {
+  const [row] = await tx.query<Omit<SpentBudget, 'last_tokens' | 'last_usd'> & Record<string, unknown>>(
+    `SELECT coalesce(sum(CASE WHEN complete THEN tokens ELSE greatest(tokens, reserved_tokens) END)
+         FILTER (WHERE state <> 'begun'), 0)::bigint + s.delegated_tokens AS settled_tokens,
+       (coalesce(sum(CASE WHEN complete THEN cost_usd
+         ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0) + s.delegated_usd)::text AS held_usd,
+       coalesce(sum(greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)))
+         FILTER (WHERE state = 'begun'), 0)::text AS open_usd,
+       coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE state <> 'begun'), true) AS priced
+     FROM sessions s LEFT JOIN LATERAL (
+       SELECT state, complete, cost_usd, reserved_usd, reserved_tokens, coalesce(input_tokens, 0)
+         + coalesce(output_tokens, 0) + coalesce(cache_read_tokens, 0) + coalesce(cache_write_tokens, 0) AS tokens
+       FROM usage WHERE session_id = s.id
+     ) used ON true
+     WHERE s.id = $1 GROUP BY s.id`,
+    [sessionId],
+  );
+  if (row === undefined) throw new Error('a session that is locked has its row');
+  return { ...row, last_tokens: 0, last_usd: '0' };
 }
 
 export function usageEvent(model: string, totals: UsageTotals): DispatcherEvent {

@@ -20,7 +20,7 @@ import type { AskedBelow } from '../delegation/show-above.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import { harmlessText } from '../events/harmless.ts';
 import { lockLiveAttempt } from '../events/live-attempt.ts';
-import { readTotals } from '../gateway/usage-totals.ts';
+import { readSpent } from '../gateway/usage-totals.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { LiveEvents, LiveSignal } from '../ports/live-events.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -138,7 +138,7 @@ async function decide(
   proposal: Proposal,
 ): Promise<Decided> {
   const pattern = harmlessText(grantPattern(proposal));
-  const [locked, [known], waited] = await Promise.all([
+  const [locked, [known], waited, spent] = await Promise.all([
     lockLiveAttempt(tx, claim),
     // Sent with the lock and run after it, so it sees what whoever held the lock has written.
     tx.query<KnownCall>(
@@ -161,11 +161,8 @@ async function decide(
       [claim.sessionId, claim.attempt, proposal.callId, proposal.argumentsDigest, proposal.tool, pattern],
     ),
     readWaitedMs(tx, claim.sessionId),
+    readSpent(tx, claim.sessionId),
   ]);
-  const { maxTokens, maxCostUsd } = locked.policy.budgets;
-  // Most policies bound neither, and a permit is waited for.
-  const spent =
-    maxTokens === undefined && maxCostUsd === undefined ? null : await readTotals(tx, claim.sessionId);
   const outcomeUnknown =
     known?.lost_before === true && (isRemoteToolName(proposal.tool) || mayHaveActedOutside(locked));
   const session = { ...locked, waited_ms: waited, spent, outcome_unknown: outcomeUnknown };
