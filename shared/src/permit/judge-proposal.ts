@@ -4,6 +4,8 @@ import type { Spent } from '../budget/exchange-budget.ts';
 import { exhaustedActions, exhaustedCommands, exhaustedTime } from '../budget/session-budget.ts';
 import type { BudgetUse, ExhaustedBudget } from '../budget/session-budget.ts';
 import { satisfiesAsk } from '../identity/who-decides.ts';
+import { neverLate } from '../policy/command/judgement.ts';
+import type { IsLate } from '../policy/command/judgement.ts';
 import { evaluateToolCall } from '../policy/evaluate.ts';
 import type { Evaluation, ProposedCall } from '../policy/evaluate.ts';
 import type { Policy } from '../policy/policy.ts';
@@ -49,20 +51,21 @@ export type FinalAnswer = Exclude<PermitAnswer, { verdict: 'waiting' }>;
 
 /**
  * Judges a proposal; pure. Stop and budgets come first, then the policy, then the person's decision. `isNew` says that
- * this call has not used its action yet.
+ * this call has not used its action yet; `isLate` bounds the judgement of the arguments by time.
  */
 export function judgeProposal(
   session: JudgedSession,
   proposal: ProposedCall,
   approval: KnownApproval | null,
   isNew: boolean,
+  isLate: IsLate = neverLate,
 ): Judgement {
   if (session.stop_reason !== null) return stop({ ...beingStopped, reason: session.stop_reason });
   const exhausted = exhaustion(session, isNew);
   if (exhausted !== null && canAskFor(session, exhausted))
     return { kind: 'extend', exhausted, evaluation: null };
   if (exhausted !== null) return stop(exhausted);
-  const evaluated = evaluateToolCall(session.policy, proposal);
+  const evaluated = evaluateToolCall(session.policy, proposal, isLate);
   const evaluation = session.outcome_unknown === true ? hardenUnknown(evaluated) : evaluated;
   const answer = (given: FinalAnswer): Judgement => ({ kind: 'answer', answer: given, evaluation });
 

@@ -81,3 +81,26 @@ test('an evaluation that fails is disabled', () => {
   assert.equal(evaluateToolCall(open, { tool: 'run_command', arguments: {} }).verdict, 'disabled');
   assert.equal(evaluateToolCall(open, { tool: 'write_file', arguments: { path: 7 } }).verdict, 'disabled');
 });
+
+test('a judgement that runs out of time is disabled, wherever it is just then', () => {
+  const judge = (policy: Policy, command: string, looks: number) => {
+    let left = looks;
+    return evaluateToolCall(policy, { tool: 'run_command', arguments: { command } }, () => (left -= 1) < 0);
+  };
+  const long = Array.from({ length: 2_000 }, (_, index) => `ls dir-${index}`).join('\n');
+  assert.equal(judge(open, long, Infinity).verdict, 'allowedWithoutPermission');
+  for (const looks of [0, 1, 5]) {
+    const late = judge(open, long, looks);
+    assert.equal(late.verdict, 'disabled', `${looks} looks`);
+    assert.match(late.reasons.join(), /longer than it may/);
+  }
+  const guarded = readPolicy(
+    'tools: {run_command: allow}\nfreeCommands: [ls]\nfourEyes: [{commands: [npm publish]}]',
+  );
+  for (let looks = 0; looks < 40; looks += 1) {
+    const { verdict } = judge(guarded, long, looks);
+    assert.ok(verdict === 'disabled' || looks > 10, `${looks} looks: ${verdict}`);
+  }
+  const slow = { tool: 'write_file', arguments: { path: 'a' } };
+  assert.equal(evaluateToolCall(open, slow, () => true).verdict, 'disabled');
+});

@@ -1,5 +1,6 @@
 import { judgeCommand } from './command/judge-command.ts';
-import type { Piece } from './command/judgement.ts';
+import { neverLate } from './command/judgement.ts';
+import type { IsLate, Piece } from './command/judgement.ts';
 import { flaggedPattern } from './flagged-path.ts';
 import { requiredPeople } from './four-eyes.ts';
 import { toolVerdict } from './policy.ts';
@@ -24,12 +25,15 @@ export interface Evaluation {
 
 /**
  * The policy as a pure function. The tool's base value comes first; what exactly is asked of the tool is judged
- * second and can only harden it. Any failure on the way is `disabled`; nothing is thrown.
+ * second and can only harden it. Any failure on the way is `disabled`, and so is a judgement that takes too long;
+ * nothing is thrown.
  */
-export function evaluateToolCall(policy: Policy, call: ProposedCall): Evaluation {
+export function evaluateToolCall(policy: Policy, call: ProposedCall, isLate: IsLate = neverLate): Evaluation {
   try {
     const base = toolVerdict(policy, call.tool);
-    const second = hardenForPeople(policy, call, judgeArguments(policy, call));
+    const second = hardenForPeople(policy, call, judgeArguments(policy, call, isLate), isLate);
+    // what no clock can interrupt counts all the same
+    if (isLate()) throw new Error('it took longer than it may');
     return {
       ...second,
       verdict: mostRestrictive([base, second.verdict]),
@@ -47,19 +51,20 @@ export function evaluateToolCall(policy: Policy, call: ProposedCall): Evaluation
 
 const writingTools: readonly string[] = ['write_file', 'edit_file'];
 
-function judgeArguments(policy: Policy, call: ProposedCall): Evaluation {
-  if (call.tool === 'run_command') return judgeRun(policy, call.arguments['command']);
+function judgeArguments(policy: Policy, call: ProposedCall, isLate: IsLate): Evaluation {
+  if (call.tool === 'run_command') return judgeRun(policy, call.arguments['command'], isLate);
   if (writingTools.includes(call.tool)) return judgeWrite(policy, call.arguments['path']);
   return { verdict: 'allowedWithoutPermission', reasons: [] };
 }
 
-function judgeRun(policy: Policy, command: unknown): Evaluation {
+function judgeRun(policy: Policy, command: unknown, isLate: IsLate): Evaluation {
   if (typeof command !== 'string') throw new TypeError('the argument command is not a text');
-  const judgement = judgeCommand(command, {
+  const rules = {
     free: policy.freeCommands,
     approval: policy.approvalCommands,
     flagged: policy.flaggedPaths,
-  });
+  };
+  const judgement = judgeCommand(command, rules, isLate);
   return {
     verdict: verdictOfCommand[judgement.verdict],
     commandVerdict: judgement.verdict,
@@ -69,8 +74,8 @@ function judgeRun(policy: Policy, command: unknown): Evaluation {
 }
 
 /** What several people have to approve cannot run unasked, whatever else makes it free. */
-function hardenForPeople(policy: Policy, call: ProposedCall, judged: Evaluation): Evaluation {
-  const people = requiredPeople(policy, call);
+function hardenForPeople(policy: Policy, call: ProposedCall, judged: Evaluation, isLate: IsLate): Evaluation {
+  const people = requiredPeople(policy, call, isLate);
   if (people < 2) return judged;
   return {
     ...judged,

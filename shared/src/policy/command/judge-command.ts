@@ -2,7 +2,8 @@ import type { CommandVerdict } from '../verdict.ts';
 import { stricter } from '../verdict.ts';
 import { collectVariables } from './collect-variables.ts';
 import { readRules } from './free-commands.ts';
-import type { CommandJudgement, CommandRules, Piece } from './judgement.ts';
+import { neverLate } from './judgement.ts';
+import type { CommandJudgement, CommandRules, IsLate, Piece } from './judgement.ts';
 import { note } from './pieces.ts';
 import { createScope } from './scope.ts';
 import type { Scope } from './scope.ts';
@@ -16,18 +17,26 @@ export const maxCommandLength = 100 * 1024;
 /**
  * Judges a bash command by reading it, without running anything. It is split into its pieces; each is judged and
  * the strictest verdict is the command's. Whatever cannot be read, is too long or fails on the way is `disabled`.
- * Nothing is thrown. Time is bounded by the length and by a budget of steps.
+ * Nothing is thrown. Time is bounded by the length, by a budget of steps and by `isLate`.
  */
-export function judgeCommand(command: string, rules: CommandRules): CommandJudgement {
-  return judge(command, rules).judgement;
+export function judgeCommand(
+  command: string,
+  rules: CommandRules,
+  isLate: IsLate = neverLate,
+): CommandJudgement {
+  return judge(command, rules, isLate).judgement;
 }
 
 /**
  * Whether the command may do what these rules guard: run one of the approval commands, or write to a flagged path.
  * A command that cannot be judged may do anything.
  */
-export function mayDoGuarded(command: string, rules: Omit<CommandRules, 'free'>): boolean {
-  const { judgement, guarded } = judge(command, { free: [], ...rules });
+export function mayDoGuarded(
+  command: string,
+  rules: Omit<CommandRules, 'free'>,
+  isLate: IsLate = neverLate,
+): boolean {
+  const { judgement, guarded } = judge(command, { free: [], ...rules }, isLate);
   return guarded || judgement.verdict === 'disabled';
 }
 
@@ -36,12 +45,12 @@ interface Judged {
   readonly guarded: boolean;
 }
 
-function judge(command: string, rules: CommandRules): Judged {
+function judge(command: string, rules: CommandRules, isLate: IsLate): Judged {
   if (command.includes('\0')) return unreadable(command, 'it holds a NUL character');
   if (command.length > maxCommandLength)
     return unreadable(command, `it is longer than ${maxCommandLength} characters`);
   try {
-    const scope = createScope(command, readRules(rules));
+    const scope = createScope(command, readRules(rules), isLate);
     const script = readScript(command);
     collectVariables(script, scope);
     walkScript(script, scope);

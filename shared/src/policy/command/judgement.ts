@@ -13,6 +13,12 @@ export interface CommandJudgement {
   readonly pieces: readonly Piece[];
 }
 
+/** Whether the time that a judgement may take is over. Asked between steps; whoever judges injects the clock. */
+export type IsLate = () => boolean;
+
+/** Of a judgement that only its steps bound. */
+export const neverLate: IsLate = () => false;
+
 /** What an administrator said about commands: the first words of those that are free or always ask. */
 export interface CommandRules {
   readonly free: readonly string[];

@@ -1,5 +1,6 @@
 import type { FreeCommands } from './free-commands.ts';
-import type { Piece } from './judgement.ts';
+import { neverLate } from './judgement.ts';
+import type { IsLate, Piece } from './judgement.ts';
 
 /** Where the standard input of a command comes from, as far as an interpreter would read code from it. */
 export type StandardInput =
@@ -19,6 +20,9 @@ export interface Shared {
   readonly variables: Map<string, readonly string[]>;
   /** Work done so far; bounded so that a hostile script ends in time. */
   steps: number;
+  readonly isLate: IsLate;
+  /** The step at which the clock is looked at again. */
+  lookAt: number;
   /** Quoted texts that bash would run if they were evaluated as arithmetic, such as `a[$(id)]`. */
   readonly latent: string[];
   /** Whether the script evaluates arithmetic anywhere. */
@@ -48,7 +52,7 @@ export interface Scope {
 }
 
 /** The scope in which the reading of a whole text begins. */
-export function createScope(source: string, rules: FreeCommands): Scope {
+export function createScope(source: string, rules: FreeCommands, isLate: IsLate = neverLate): Scope {
   return {
     shared: {
       rules,
@@ -56,6 +60,8 @@ export function createScope(source: string, rules: FreeCommands): Scope {
       guarded: new Set(),
       variables: new Map(),
       steps: 0,
+      isLate,
+      lookAt: 0,
       latent: [],
       arithmetic: false,
     },
@@ -76,10 +82,16 @@ export class TooMuchWork extends Error {}
 
 const maxSteps = 400_000;
 
+/** Steps between two looks at the clock; a look costs about as much as a step. */
+const stepsPerLook = 256;
+
 /** Counts work. @throws TooMuchWork */
 export function spend(shared: Shared, steps = 1): void {
   shared.steps += steps;
   if (shared.steps > maxSteps) throw new TooMuchWork('the command is too large to be judged');
+  if (shared.steps < shared.lookAt) return;
+  shared.lookAt = shared.steps + stepsPerLook;
+  if (shared.isLate()) throw new TooMuchWork('the judgement took longer than it may');
 }
 
 /** A copy for a part whose `cd`, assignments and functions do not reach what follows. */

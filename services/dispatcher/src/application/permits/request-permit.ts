@@ -183,7 +183,7 @@ async function decide(
   }
 
   const isNew = proposedBefore === null;
-  const judgement = judgeProposal(session, proposal, approval, isNew);
+  const judgement = judgeProposal(session, proposal, approval, isNew, lateAfter(deps.clock));
   const context: PermitContext = { claim, session, proposal, isNew, evaluation: judgement.evaluation };
   const fault = isRemote && mayRun(judgement) ? await faultOfRemoteCall(tx, session, proposal) : null;
   if (fault !== null) {
@@ -241,6 +241,17 @@ async function decide(
     asked: true,
     ...(root === undefined ? {} : { tellAbove: { root, sessionId: session.id, asked } }),
   };
+}
+
+/**
+ * Longest judgement of one call's arguments: while it lasts this process answers nobody. The examples take 60 µs and the
+ * largest command that is read some tens of milliseconds; what takes longer was made to, and is disabled.
+ */
+const judgementMs = 500;
+
+function lateAfter(clock: Clock): () => boolean {
+  const deadline = clock.monotonicMs() + judgementMs;
+  return () => clock.monotonicMs() > deadline;
 }
 
 /** A call that is refused already needs no look at its arguments. */
