@@ -11,8 +11,9 @@ export interface AskedBounds {
 }
 
 /**
- * The policy of a sub-agent: its parent's, with budgets that are never wider than what the parent has left. It cannot be
- * extended; whoever extends the parent gives the next sub-agent more.
+ * The policy of a sub-agent: its parent's, with budgets that are never wider than what the parent has left; `use` and
+ * `totals` hold what other sub-agents were given. Of tokens and money it gets half, so that its parent can go on beside
+ * it and read its report. It cannot be extended; whoever extends the parent gives the next sub-agent more.
  * @returns the sentence for the model where nothing is left to give
  */
 export function childPolicy(
@@ -30,12 +31,18 @@ export function childPolicy(
   const tokens =
     budgets.maxTokens === undefined
       ? undefined
-      : budgets.maxTokens - totals.settled_tokens - totals.open_tokens;
+      : Math.ceil((budgets.maxTokens - totals.settled_tokens - totals.open_tokens) / 2);
   if (tokens !== undefined && tokens < 1) return 'no token is left for a sub-agent';
   const dollars =
-    budgets.maxCostUsd === undefined ? undefined : new Decimal(budgets.maxCostUsd).sub(totals.held_usd);
+    budgets.maxCostUsd === undefined
+      ? undefined
+      : new Decimal(budgets.maxCostUsd).sub(totals.held_usd).div(2);
   if (dollars !== undefined && !dollars.gt(0)) return 'no money is left for a sub-agent';
-  const commands = budgets.maxCommands === undefined ? undefined : budgets.maxCommands - use.commands_used;
+  // each command is an action
+  const commands =
+    budgets.maxCommands === undefined
+      ? undefined
+      : Math.min(actions, budgets.maxCommands - use.commands_used);
   if (commands !== undefined && commands < 1) return 'no command is left for a sub-agent';
   return {
     ...policy,

@@ -31,6 +31,7 @@ const spent = (more: object = {}) => ({
   last_usd: '0',
   priced: true,
   open: 0,
+  children: 0,
   ...more,
 });
 

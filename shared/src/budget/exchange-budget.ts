@@ -13,19 +13,21 @@ type Budgets = Omit<Policy['budgets'], 'maxTokens' | 'maxCostUsd' | 'unpricedMod
 export interface Spent {
   /** Known tokens of ended exchanges and sub-agents; of a cut exchange at least what it had reserved. */
   readonly settled_tokens: number;
-  /** Reserved by exchanges that run. */
+  /** Reserved by exchanges that run, and given to sub-agents that work. */
   readonly open_tokens: number;
   /** The last ended exchange: the next one is about as large. */
   readonly last_tokens: number;
   /** Known cost, and the reservation of whatever is not finally known; decimal text, US dollars. */
   readonly held_usd: string;
-  /** The part of it that exchanges hold which run. */
+  /** The part of it that exchanges and sub-agents hold which run. */
   readonly open_usd: string;
   readonly last_usd: string;
   /** Whether every exchange has a price. */
   readonly priced: boolean;
   /** Exchanges that run. */
   readonly open: number;
+  /** Sub-agents that work; what they were given is among what is open. */
+  readonly children: number;
 }
 
 /** What is asked about before a model exchange. */
@@ -76,7 +78,7 @@ export interface WorstCase {
  * more than one by itself can.
  */
 export function mustWaitForOthers(budgets: Budgets, totals: Spent, own: WorstCase): boolean {
-  if (totals.open === 0) return false;
+  if (totals.open + totals.children === 0) return false;
   const { maxTokens, maxCostUsd } = budgets;
   if (maxTokens !== undefined && totals.settled_tokens + totals.open_tokens + own.tokens > maxTokens)
     return true;

@@ -3,8 +3,9 @@ import type { Transaction } from '../ports/transaction.ts';
 
 /**
  * Milliseconds that a session has waited for people up to now, waits that go on included: counted anew from its
- * approvals, questions and pauses, so that nothing drifts. A sub-agent is no person: its time is its parent's too. What was waited before the budget began anew does not count twice.
- * Sent before the first await.
+ * approvals, questions and pauses, so that nothing drifts. A sub-agent is no person: its time is its parent's too; but
+ * while it waits for one, so does its parent. What was waited before the budget began anew does not count twice. Sent
+ * before the first await.
  */
 export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<number> {
   const waits = await tx.query<{ from: string; to: string | null; now: string }>(
@@ -17,6 +18,12 @@ export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<
        SELECT asked_at, answered_at FROM session_messages WHERE session_id = s.id AND asked_at IS NOT NULL
        UNION ALL
        SELECT since, until FROM session_pauses WHERE session_id = s.id AND reason <> 'awaiting_sub_agent'
+       UNION ALL
+       SELECT a.created_at, a.decided_at FROM sessions c JOIN approvals a ON a.session_id = c.id
+       WHERE c.parent_id IS NOT NULL AND c.ancestors @> ARRAY[s.id]
+       UNION ALL
+       SELECT p.since, p.until FROM sessions c JOIN session_pauses p ON p.session_id = c.id
+       WHERE c.parent_id IS NOT NULL AND c.ancestors @> ARRAY[s.id] AND p.reason <> 'awaiting_sub_agent'
      ) w ON w.until IS NULL OR s.budget_from IS NULL OR w.until > s.budget_from
      WHERE s.id = $1`,
     [sessionId],

@@ -1,3 +1,5 @@
+import { withHeld } from '@lemniscate/shared/budget/held-by-children.ts';
+import type { HeldByChildren } from '@lemniscate/shared/budget/held-by-children.ts';
 import { childPolicy } from '@lemniscate/shared/budget/child-policy.ts';
 import { delegationOf, mayDelegate } from '@lemniscate/shared/policy/delegation.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
@@ -15,6 +17,8 @@ type Report = NonNullable<Extract<PermitAnswer, { verdict: 'go' }>['result']>;
 
 /** What becomes of a call that may run: its sub-agent works, has reported, or cannot be opened. */
 export type DelegationStep =
+  /** Another sub-agent has what is left; nothing of this call has begun. */
+  | { readonly kind: 'behind'; readonly childId: string }
   | { readonly kind: 'waiting'; readonly opened: boolean; readonly childId: string }
   | { readonly kind: 'reported'; readonly report: Report };
 
@@ -28,6 +32,7 @@ export async function decideDelegation(
   claim: AttemptClaim,
   session: LiveAttempt,
   proposal: Proposal,
+  held: HeldByChildren,
 ): Promise<DelegationStep> {
   const child = await findChild(tx, session.id, proposal.callId, proposal.argumentsDigest);
   if (child !== null) {
@@ -40,10 +45,12 @@ export async function decideDelegation(
   if ((await countChildren(tx, session.id)) >= rule.maxChildren)
     return refused(`this session has had its ${rule.maxChildren} sub-agents`);
   const { max_actions: actions, max_minutes: minutes } = proposal.arguments;
-  const policy = childPolicy(session.policy, session, await readTotals(tx, session.id), {
+  const policy = childPolicy(session.policy, withHeld(session, held), await readTotals(tx, session.id), {
     actions: typeof actions === 'number' ? actions : undefined,
     minutes: typeof minutes === 'number' ? minutes : undefined,
   });
+  // what is left is another sub-agent's for as long as it works; afterwards some of it may still be there
+  if (typeof policy === 'string' && held.childId !== null) return { kind: 'behind', childId: held.childId };
   if (typeof policy === 'string') return refused(policy);
   const childId = await openChild(deps, tx, claim, session, proposal, policy);
   return { kind: 'waiting', opened: true, childId };

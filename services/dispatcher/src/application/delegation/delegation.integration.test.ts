@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { mustWaitForOthers } from '@lemniscate/shared/budget/exchange-budget.ts';
 import type { JsonObject } from '@lemniscate/shared/json.ts';
 import { policySchema } from '@lemniscate/shared/policy/policy.ts';
 import type { Policy, PolicyInput } from '@lemniscate/shared/policy/policy.ts';
@@ -10,7 +11,10 @@ import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
 import { listApprovals } from '../approvals/approval-row.ts';
+import { readWaitedMs } from '../budgets/read-waited.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
+import { readTotals } from '../gateway/usage-totals.ts';
+import { interruptTurn } from '../messages/interrupt-turn.ts';
 import type { Person } from '../identity.ts';
 import { requestPermit } from '../permits/request-permit.ts';
 import { acceptResult } from '../results/accept-result.ts';
@@ -92,9 +96,10 @@ test('a sub-agent works under the same person with bounds of what is left, repor
     maxActions: 18,
     maxMinutes: 5,
     maxExtensions: 0,
-    maxTokens: 10_000,
-    maxCostUsd: '1',
+    maxTokens: 5_000,
+    maxCostUsd: '0.5',
     maxCommands: 7,
+    unpricedModels: 'refuse',
   });
   assert.equal((await delegate(claim, 'd1', { max_minutes: 5 })).verdict, 'waiting');
   await only(claim);
@@ -182,7 +187,7 @@ test('what a sub-agent changed is a text for its parent and offered to nobody, a
 
 test('a later attempt of the parent finds the sub-agent of the same call, and not that of other arguments', async () => {
   const claim = await openTestSession(record, { policy: free });
-  await delegate(claim, 'd1');
+  await delegate(claim, 'd1', { max_actions: 9 });
   await record.database.query('UPDATE sessions SET attempt = 2 WHERE id = $1', [claim.sessionId]);
   await record.database.query(`UPDATE attempts SET state = 'ended' WHERE session_id = $1`, [claim.sessionId]);
   await record.database.query(
@@ -191,7 +196,7 @@ test('a later attempt of the parent finds the sub-agent of the same call, and no
     [claim.sessionId],
   );
   const again = { ...claim, attempt: 2 };
-  assert.equal((await delegate(again, 'd1')).verdict, 'waiting');
+  assert.equal((await delegate(again, 'd1', { max_actions: 9 })).verdict, 'waiting');
   await only(claim);
   await delegate(again, 'd2', { task: 'something else' });
   assert.equal((await childrenOf(claim)).length, 2);
@@ -274,4 +279,98 @@ test('the rights of a sub-agent are the parent’s: only its budgets differ', as
   const { budgets: _, ...rights } = (await only(claim)).policy;
   const { budgets: __, ...own } = policySchema.parse(policy);
   assert.deepEqual(rights, JSON.parse(JSON.stringify(own)));
+});
+
+test('sub-agents at the same time never get more than what is left: one waits behind the other, and so does their parent', async () => {
+  const claim = await openTestSession(record, { policy: { ...free, budgets: { maxActions: 20 } } });
+  assert.equal((await delegate(claim, 'd1', { max_actions: 6 })).verdict, 'waiting');
+  assert.equal((await delegate(claim, 'd2', { task: 'the rest' })).verdict, 'waiting');
+  const [first, second] = await childrenOf(claim);
+  assert.ok(first && second);
+  // two calls of its own are counted
+  assert.deepEqual([first.policy.budgets.maxActions, second.policy.budgets.maxActions], [6, 12]);
+  assert.equal((await delegate(claim, 'd3', { task: 'even more' })).verdict, 'waiting');
+  assert.equal((await propose(claim, 'r1', 'read_file', { path: 'a' })).verdict, 'waiting');
+  assert.equal((await childrenOf(claim)).length, 2);
+  const [{ actions_used: counted }] = (await record.database.query<{ actions_used: number }>(
+    'SELECT actions_used FROM sessions WHERE id = $1',
+    [claim.sessionId],
+  )) as [{ actions_used: number }];
+  assert.equal(counted, 2, 'what waits has used nothing');
+  await place(first);
+  await place(second);
+  await record.database.query('UPDATE sessions SET actions_used = 12 WHERE id = $1', [second.id]);
+  const held = propose(claim, 'r1', 'read_file', { path: 'a' }, 20_000);
+  await end(first.id, 'finished', 'Done.');
+  assert.equal((await held).verdict, 'go', 'what the first did not use is there again');
+  await end(second.id, 'finished', 'Done too.');
+  for (let index = 2; index <= 6; index += 1)
+    assert.equal((await propose(claim, `r${index}`, 'read_file', { path: 'a' })).verdict, 'go', `r${index}`);
+  assert.equal((await propose(claim, 'r7', 'read_file', { path: 'a' })).verdict, 'stop');
+});
+
+test('tokens and money are halved each time, and count as open beside the parent’s own exchanges', async () => {
+  const policy: PolicyInput = { ...free, budgets: { maxTokens: 8_000, maxCostUsd: '2' } };
+  const claim = await openTestSession(record, { policy });
+  await delegate(claim, 'd1', { max_actions: 3 });
+  await delegate(claim, 'd2', { max_actions: 3, task: 'another' });
+  const given = (await childrenOf(claim)).map(({ policy: { budgets } }) => [
+    budgets.maxTokens,
+    budgets.maxCostUsd,
+  ]);
+  assert.deepEqual(given, [
+    [4_000, '1'],
+    [2_000, '0.5'],
+  ]);
+  const totals = await readTotals(record.database, claim.sessionId);
+  assert.deepEqual([totals.open_tokens, totals.open_usd, totals.children], [6_000, '1.5', 2]);
+  const { budgets } = policySchema.parse(policy);
+  assert.equal(mustWaitForOthers(budgets, totals, { tokens: 2_000, usd: '0.1' }), false);
+  assert.equal(mustWaitForOthers(budgets, totals, { tokens: 2_001, usd: '0.1' }), true);
+});
+
+test('while a sub-agent waits for its person, the parent’s minutes stand as well', async () => {
+  const claim = await openTestSession(record, {
+    interactive: true,
+    policy: { tools: { delegate: 'allow' } },
+  });
+  await delegate(claim, 'd1');
+  const below = await place(await only(claim));
+  assert.equal((await propose(below, 'c1', 'read_file', { path: 'b' })).verdict, 'waiting');
+  const waited = async () => Math.round((await readWaitedMs(record.database, claim.sessionId)) / 60_000);
+  assert.equal(await waited(), 0);
+  await record.database.query(
+    `UPDATE approvals SET created_at = created_at - interval '90 minutes' WHERE session_id = $1`,
+    [below.sessionId],
+  );
+  assert.equal(await waited(), 90);
+  await record.database.query(
+    `UPDATE sessions SET running_at = running_at - interval '100 minutes' WHERE id = $1`,
+    [claim.sessionId],
+  );
+  // 100 minutes have passed and 90 of them were waited
+  const answer = await delegate(claim, 'd1');
+  assert.equal(answer.verdict, 'waiting');
+});
+
+test('an interrupt of the parent ends the sub-agent whose report nobody waits for any more; its use counts', async () => {
+  const claim = await openTestSession(record, { interactive: true, policy: free });
+  await delegate(claim, 'd1');
+  const child = await only(claim);
+  const below = await place(child);
+  assert.equal((await propose(below, 'c1', 'read_file', { path: 'b' })).verdict, 'go');
+  const told: string[] = [];
+  const servers = {
+    interrupt: () => Promise.resolve(),
+    destroy: (_server: string, held: { sessionId: string }) => void told.push(held.sessionId),
+  };
+  const opener: Person = { subject: 'person-1', name: 'Pat', kind: 'human' };
+  await interruptTurn({ ...record, servers }, opener, claim.sessionId);
+  const [ended] = await record.database.query('SELECT state, reason FROM sessions WHERE id = $1', [child.id]);
+  assert.deepEqual(ended, { state: 'user_stopped', reason: 'stopped' });
+  assert.deepEqual(told, [child.id]);
+  const [parent] = await record.database.query('SELECT state, actions_used FROM sessions WHERE id = $1', [
+    claim.sessionId,
+  ]);
+  assert.deepEqual(parent, { state: 'running', actions_used: 2 });
 });

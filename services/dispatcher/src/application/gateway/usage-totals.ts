@@ -23,6 +23,8 @@ export interface UsageTotals extends Record<string, unknown> {
   readonly last_usd: string;
   readonly priced: boolean;
   readonly open: number;
+  /** Sub-agents that work: what they were given counts as open. */
+  readonly children: number;
 }
 
 /** Sums a session's usage. Sent before the first await. */
@@ -35,21 +37,26 @@ export async function readTotals(tx: Transaction, sessionId: string): Promise<Us
        trim_scale(coalesce(sum(cost_usd), 0))::text AS cost_usd,
        trim_scale(coalesce(sum(CASE WHEN complete THEN cost_usd
          ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0)
-         + (SELECT delegated_usd FROM sessions WHERE id = $1))::text AS held_usd,
+         + (SELECT delegated_usd FROM sessions WHERE id = $1) + coalesce(max(given.given_usd), 0))::text AS held_usd,
        trim_scale(coalesce(sum(greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)))
-         FILTER (WHERE state = 'begun'), 0))::text AS open_usd,
+         FILTER (WHERE state = 'begun'), 0) + coalesce(max(given.given_usd), 0))::text AS open_usd,
        coalesce(sum(CASE WHEN complete THEN tokens ELSE greatest(tokens, reserved_tokens) END)
          FILTER (WHERE state <> 'begun'), 0)::bigint
          + (SELECT delegated_tokens FROM sessions WHERE id = $1) AS settled_tokens,
-       coalesce(sum(reserved_tokens) FILTER (WHERE state = 'begun'), 0)::bigint AS open_tokens,
+       coalesce(sum(reserved_tokens) FILTER (WHERE state = 'begun'), 0)::bigint + coalesce(max(given.given_tokens), 0)::bigint
+         AS open_tokens,
        coalesce((array_agg(tokens ORDER BY id DESC) FILTER (WHERE state <> 'begun'))[1], 0)::bigint AS last_tokens,
        coalesce((array_agg(cost_usd ORDER BY id DESC) FILTER (WHERE state <> 'begun'))[1], 0)::text AS last_usd,
        coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE state <> 'begun'), true) AS priced,
-       count(*) FILTER (WHERE state = 'begun')::int AS open
-     FROM usage CROSS JOIN LATERAL (
+       count(*) FILTER (WHERE state = 'begun')::int AS open, coalesce(max(given.children), 0)::int AS children
+     FROM (
+       SELECT count(*) AS children, sum((policy -> 'budgets' ->> 'maxTokens')::numeric) AS given_tokens,
+         sum((policy -> 'budgets' ->> 'maxCostUsd')::numeric) AS given_usd
+       FROM sessions WHERE parent_id = $1 AND state IN ('pending', 'starting', 'running', 'paused')
+     ) given LEFT JOIN usage ON session_id = $1 CROSS JOIN LATERAL (
        SELECT coalesce(input_tokens, 0) + coalesce(output_tokens, 0) + coalesce(cache_read_tokens, 0)
          + coalesce(cache_write_tokens, 0) AS tokens
-     ) sums WHERE session_id = $1`,
+     ) sums`,
     [sessionId],
   );
   if (row === undefined) throw new Error('an aggregate always has a row');
@@ -60,12 +67,12 @@ export async function readTotals(tx: Transaction, sessionId: string): Promise<Us
 export async function readSpent(tx: Transaction, sessionId: string): Promise<SpentBudget> {
   const [row] = await tx.query<Omit<SpentBudget, 'last_tokens' | 'last_usd'> & Record<string, unknown>>(
     `SELECT coalesce(sum(CASE WHEN complete THEN tokens ELSE greatest(tokens, reserved_tokens) END)
-         FILTER (WHERE state <> 'begun'), 0)::bigint + s.delegated_tokens AS settled_tokens,
+         FILTER (WHERE used.state <> 'begun'), 0)::bigint + s.delegated_tokens AS settled_tokens,
        (coalesce(sum(CASE WHEN complete THEN cost_usd
          ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0) + s.delegated_usd)::text AS held_usd,
        coalesce(sum(greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)))
-         FILTER (WHERE state = 'begun'), 0)::text AS open_usd,
-       coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE state <> 'begun'), true) AS priced
+         FILTER (WHERE used.state = 'begun'), 0)::text AS open_usd,
+       coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE used.state <> 'begun'), true) AS priced
      FROM sessions s LEFT JOIN LATERAL (
        SELECT state, complete, cost_usd, reserved_usd, reserved_tokens, coalesce(input_tokens, 0)
          + coalesce(output_tokens, 0) + coalesce(cache_read_tokens, 0) + coalesce(cache_write_tokens, 0) AS tokens

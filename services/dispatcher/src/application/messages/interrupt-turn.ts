@@ -5,24 +5,30 @@ import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import { withdrawApprovals } from '../approvals/withdraw-approvals.ts';
 import type { Person } from '../identity.ts';
 import type { AgentServers } from '../ports/agent-servers.ts';
+import { destroyEnded, endInterrupted, listEnded, listWorking } from '../delegation/end-interrupted.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { EndSessionDeps } from '../sessions/end-session.ts';
+import type { Signals } from '../signals.ts';
 import { lockSession } from '../sessions/session-row.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import { lockOpen } from './lock-open.ts';
 import type { MessageDeps } from './send-message.ts';
 
-export interface InterruptDeps extends MessageDeps {
-  readonly servers: Pick<AgentServers, 'interrupt'>;
+export interface InterruptDeps extends MessageDeps, EndSessionDeps {
+  readonly events: EventLog;
+  readonly signals: Signals;
+  readonly servers: Pick<AgentServers, 'interrupt' | 'destroy'>;
 }
 
 /**
  * Cuts short what the agent does at the moment: calls that were asked for end `canceled` with no rejection recorded, and
  * the session waits for its person's next message, from then on whatever it was opened with. One that waits already
- * stays as it is.
+ * stays as it is. Sub-agents whose reports it waited for end.
  * @throws CodedError `forbidden`, `session_unknown`, `session_ended`; `conflict` where nothing runs, nobody sits in front
  * of it, or its runtime cannot be interrupted; `service_unreachable`
  */
 export async function interruptTurn(deps: InterruptDeps, person: Person, sessionId: string): Promise<void> {
-  const session = await deps.database.transaction(async (tx) => {
+  const begun = await deps.database.transaction(async (tx) => {
     const locked = await lockOpen(tx, person, sessionId);
     if (locked.reason === 'awaiting_message') return null;
     checkInterruptible(locked);
@@ -35,12 +41,22 @@ export async function interruptTurn(deps: InterruptDeps, person: Person, session
         body: { kind: person.kind },
       },
     ]);
-    return locked;
+    return { session: locked, working: await listWorking(tx, sessionId) };
   });
-  if (session === null || session.server_id === null) return;
-  await deps.servers.interrupt(session.server_id, { sessionId, attempt: session.attempt });
+  if (begun === null) return;
+  const { session, working } = begun;
+  const { server_id: serverId } = session;
+  if (serverId === null) return;
+  await deps.servers.interrupt(serverId, { sessionId, attempt: session.attempt });
   // Only now: a server that still asks would take a withdrawn question for an answer.
   await withdrawQuestions(deps, person, session);
+  if (working.length === 0) return;
+  const ended = await deps.database.transaction(async (tx) => {
+    await lockSession(tx, sessionId);
+    await endInterrupted(deps, tx, sessionId, working, person.subject);
+    return listEnded(tx, working);
+  });
+  destroyEnded(deps, ended);
 }
 
 async function withdrawQuestions(deps: InterruptDeps, person: Person, asked: SessionRow): Promise<void> {

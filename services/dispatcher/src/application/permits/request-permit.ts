@@ -11,10 +11,13 @@ import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
 import { isRemoteToolName } from '@lemniscate/shared/tools/remote-tool.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
+import { mustWaitForChild } from '@lemniscate/shared/budget/held-by-children.ts';
 import { askForExtension } from '../budgets/ask-extension.ts';
 import { findWaitingExtension } from '../budgets/extension-row.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
 import { decideDelegation } from '../delegation/decide-delegation.ts';
+import { readHeldByChildren } from '../delegation/held-budget.ts';
+import type { HeldBudget } from '../delegation/held-budget.ts';
 import { showAbove } from '../delegation/show-above.ts';
 import type { AskedBelow } from '../delegation/show-above.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
@@ -129,6 +132,8 @@ interface KnownCall extends Record<string, unknown> {
   readonly granted: KnownApproval | null;
   /** The same call was permitted to an earlier attempt that was lost before it told how it ended. */
   readonly lost_before: boolean;
+  /** Sub-agents of it work, or have ended and count for nobody yet. */
+  readonly delegated: boolean;
 }
 
 async function decide(
@@ -144,7 +149,8 @@ async function decide(
     tx.query<KnownCall>(
       `SELECT c.answer, c.arguments_digest, to_jsonb(p) AS approval, to_jsonb(g) AS granted,
          EXISTS (SELECT 1 FROM tool_calls u WHERE u.session_id = s.id AND u.attempt < $2 AND u.abandoned_at IS NOT NULL
-           AND u.tool = $5 AND u.arguments_digest = $4) AS lost_before
+           AND u.tool = $5 AND u.arguments_digest = $4) AS lost_before,
+         EXISTS (SELECT 1 FROM sessions w WHERE w.parent_id = s.id AND w.reported_at IS NULL) AS delegated
        FROM sessions s
        LEFT JOIN tool_calls c ON c.session_id = s.id AND c.attempt = $2 AND c.call_id = $3
        LEFT JOIN LATERAL (
@@ -165,7 +171,7 @@ async function decide(
   ]);
   const outcomeUnknown =
     known?.lost_before === true && (isRemoteToolName(proposal.tool) || mayHaveActedOutside(locked));
-  const session = { ...locked, waited_ms: waited, spent, outcome_unknown: outcomeUnknown };
+  const found = { ...locked, waited_ms: waited, spent, outcome_unknown: outcomeUnknown };
   // What somebody decided about this very call comes before what they said about its like.
   const approval = known?.approval ?? (outcomeUnknown ? null : (known?.granted ?? null));
   const proposedBefore = known?.arguments_digest ?? null;
@@ -183,7 +189,11 @@ async function decide(
   }
 
   const isNew = proposedBefore === null;
+  const held = known?.delegated === true ? await readHeldByChildren(tx, claim.sessionId) : nothingHeld;
+  const session = { ...found, ...held.used };
   const judgement = judgeProposal(session, proposal, approval, isNew, lateAfter(deps.clock));
+  if (isNew && held.childId !== null && mayRun(judgement))
+    if (mustWaitForChild(session.policy.budgets, session, held, proposal.tool)) return waitFor(held.childId);
   const context: PermitContext = { claim, session, proposal, isNew, evaluation: judgement.evaluation };
   const fault = isRemote && mayRun(judgement) ? await faultOfRemoteCall(tx, session, proposal) : null;
   if (fault !== null) {
@@ -215,7 +225,8 @@ async function decide(
     }
     // this call is an action too; a repeat has used it already
     const counted = { ...session, actions_used: session.actions_used + (isNew ? 1 : 0) };
-    const step = await decideDelegation(deps, tx, claim, counted, proposal);
+    const step = await decideDelegation(deps, tx, claim, counted, proposal, held);
+    if (step.kind === 'behind') return waitFor(step.childId);
     if (step.kind === 'waiting') {
       if (isNew) await recordRepeatedQuestion(deps, tx, context);
       const waiting = { verdict: 'waiting', approvalId: childQuestion(step.childId) } as const;
@@ -254,6 +265,11 @@ function lateAfter(clock: Clock): () => boolean {
   return () => clock.monotonicMs() > deadline;
 }
 
+/** Nothing of the call is on record yet: it is judged when the sub-agent has ended. */
+function waitFor(childId: string): Decided {
+  return { answer: { verdict: 'waiting', approvalId: childQuestion(childId) }, asked: false };
+}
+
 /** A call that is refused already needs no look at its arguments. */
 function mayRun(judgement: Judgement): boolean {
   return judgement.kind === 'ask' || (judgement.kind === 'answer' && judgement.answer.verdict === 'go');
@@ -268,6 +284,8 @@ function misfit(message: string): FinalAnswer {
     reasons: ['the call does not fit what was approved'],
   };
 }
+
+const nothingHeld: HeldBudget = { childId: null, actions: 0, commands: 0 };
 
 /** Stands where an approval's id would, while a call waits for the session's budget to be extended. */
 const extensionQuestion = 'extension';

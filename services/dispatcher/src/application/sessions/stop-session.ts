@@ -6,6 +6,8 @@ import type { AgentServers } from '../ports/agent-servers.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database } from '../ports/transaction.ts';
 import type { Signals } from '../signals.ts';
+import { destroyEnded } from '../delegation/end-interrupted.ts';
+import type { EndedSession } from '../delegation/end-interrupted.ts';
 import { endSession } from './end-session.ts';
 import type { EndSessionDeps } from './end-session.ts';
 import { lockSession } from './session-row.ts';
@@ -71,13 +73,9 @@ export async function endByPerson(
 
 /** The sub-agents have ended with it; their servers are told as directly. */
 async function destroyBelow(deps: StopSessionDeps, sessionId: string): Promise<void> {
-  const below = await deps.database.query<{ id: string; attempt: number; server_id: string | null }>(
+  const below = await deps.database.query<EndedSession>(
     'SELECT id, attempt, server_id FROM sessions WHERE parent_id IS NOT NULL AND ancestors @> ARRAY[$1]',
     [sessionId],
   );
-  for (const { id, attempt, server_id: serverId } of below) {
-    deps.events.announce(id);
-    deps.signals.send('ended', id);
-    if (serverId !== null && attempt > 0) deps.servers.destroy(serverId, { sessionId: id, attempt });
-  }
+  destroyEnded(deps, below);
 }
