@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { usualBounds } from '@lemniscate/shared/policy/policy-parts.ts';
 import type { PolicyVersion } from '@lemniscate/shared/api/project.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import type { Problem } from '@lemniscate/shared/errors/problem.ts';
@@ -43,7 +44,13 @@ describe('projects and their policies', () => {
     const made = await create('shop', 'budgets: {maxMinutes: 5}\n');
     assert.equal(made.status, 201);
     assert.equal(made.body.version, 1);
-    assert.deepEqual(made.body.policy['budgets'], { maxActions: 77, maxMinutes: 5, maxExtensions: 5 });
+    assert.deepEqual(made.body.policy['budgets'], {
+      ...usualBounds,
+      maxActions: 77,
+      maxMinutes: 5,
+      maxExtensions: 5,
+      unpricedModels: 'allow',
+    });
     assert.equal((await create('shop')).status, 409);
     assert.equal((await create('../etc')).status, 400);
 
