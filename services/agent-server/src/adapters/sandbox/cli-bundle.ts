@@ -94,18 +94,33 @@ const codexSafe = [
 ];
 const codexRules = codexSafe.map((name) => `prefix_rule(pattern=["${name}"], decision="prompt")\n`).join('');
 
+/**
+ * The shell of Claude Code, which asks for a login shell with each command: one that reads no profile, so that what runs
+ * is what was judged and not what an earlier command has left in the home.
+ */
+const plainShell = `#!/bin/bash
+options=()
+while [[ \${1-} == -* ]]; do
+  [[ $1 == -l || $1 == --login ]] || options+=("$1")
+  shift
+done
+exec /bin/bash --noprofile --norc "\${options[@]}" "$@"
+`;
+
 /** Files below /etc that the command-line agents obey before anything that a repository brings. */
 const settings: Readonly<Record<string, string>> = {
   'claude-code/managed-settings.json': `${JSON.stringify(claudeSettings, null, 2)}\n`,
+  'claude-code/bash': plainShell,
   'codex/rules/lemniscate.rules': codexRules,
 };
+const programs: readonly string[] = ['claude-code/bash'];
 
 /** Puts the machine-wide settings of the command-line agents into a folder that is /etc inside, or is mounted there. */
 export async function writeCliSettings(etcFolder: string): Promise<void> {
   for (const [path, text] of Object.entries(settings)) {
     const file = join(etcFolder, path);
     await mkdir(dirname(file), { recursive: true, mode: 0o755 });
-    await writeFile(file, text, { mode: 0o644 });
+    await writeFile(file, text, { mode: programs.includes(path) ? 0o755 : 0o644 });
   }
 }
 

@@ -7,6 +7,9 @@ import { keptTools } from './own-tools.ts';
 /** Where the program is inside, in every sandbox; see `adapters/sandbox/cli-bundle.ts`. */
 const program = '/opt/lemniscate/claude-code/claude';
 
+/** Runs commands without the profiles of a login shell; see `adapters/sandbox/cli-bundle.ts`. */
+const plainShell = '/etc/claude-code/bash';
+
 /** Our tools as an MCP server of Claude Code. */
 export const hostedServer = 'lemniscate';
 
@@ -66,6 +69,7 @@ export function claudeCommand(order: SessionOrder, resume: boolean, memory: stri
       MCP_TIMEOUT: '30000',
       MCP_TOOL_TIMEOUT: longMs,
       ENABLE_TOOL_SEARCH: 'false',
+      CLAUDE_CODE_SHELL: plainShell,
       BASH_DEFAULT_TIMEOUT_MS: String(order.commandMaxSeconds * 1000),
       BASH_MAX_TIMEOUT_MS: String(order.commandMaxSeconds * 1000),
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',

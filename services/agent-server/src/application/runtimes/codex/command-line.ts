@@ -47,6 +47,8 @@ export function codexCommand(order: SessionOrder): CliStart {
     'model_providers.relay.wire_api': '"responses"',
     'model_providers.relay.env_key': '"RELAY_KEY"',
     check_for_update_on_startup: 'false',
+    // A login shell reads the profiles that an earlier command has left: what runs would not be what was judged.
+    allow_login_shell: 'false',
     web_search: '"disabled"',
     'analytics.enabled': 'false',
     'agents.enabled': 'false',

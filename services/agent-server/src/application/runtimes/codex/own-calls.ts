@@ -6,7 +6,7 @@ import { unquote } from './unquote.ts';
 const shellCall = /^(?:\/usr)?\/?(?:bin\/)?(?:ba|z)?sh -l?c (.+)$/s;
 
 /**
- * A command of Codex in our words. It runs everything by `bash -lc`; what is judged and shown is the script in it.
+ * A command of Codex in our words. It runs everything by a shell of its own; what is judged and shown is the script in it.
  */
 export function mapCommand(command: string): MappedCall {
   const script = shellCall.exec(command)?.[1];
