@@ -7,6 +7,8 @@ export const commandEnvironment: Readonly<Record<string, string>> = {
   SHELL: '/bin/bash',
   LANG: 'C.UTF-8',
   TMPDIR: '/tmp',
+  // bash whose standard input is a socket, as Node's pipes are, reads ~/.bashrc unless it is below another shell
+  SHLVL: '1',
 };
 
 /** A throwaway run has no home. */

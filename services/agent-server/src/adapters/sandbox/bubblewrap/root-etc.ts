@@ -2,6 +2,7 @@ import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeCliSettings } from '../cli-bundle.ts';
+import { writeShellStartup } from '../shell-startup.ts';
 import { commandUid } from './users.ts';
 
 const files: Readonly<Record<string, string>> = {
@@ -27,6 +28,7 @@ export async function prepareRootEtc(folder: string): Promise<void> {
   for (const [name, text] of Object.entries(files))
     await writeFile(join(folder, name), text, { mode: 0o644 });
   await writeCliSettings(folder);
+  await writeShellStartup(folder);
   if (existsSync('/etc/ld.so.cache')) await copyFile('/etc/ld.so.cache', join(folder, 'ld.so.cache'));
   await copyAuthorities(folder);
   const release = join(folder, 'os-release');

@@ -2,11 +2,13 @@ import { describeIsolation } from './isolation-contract.ts';
 import { describeCommands, describeLife } from './life-contract.ts';
 import { describeLimits } from './limit-contract.ts';
 import { describeStaying } from './loopback-contract.ts';
+import { describeShells } from './shell-contract.ts';
 import type { ContractSubject } from './harness.ts';
 
 /** What every sandbox driver must do and withstand. Call it from the driver's integration test. */
 export function describeSandboxContract(subject: ContractSubject): void {
   describeCommands(subject);
+  describeShells(subject);
   describeLife(subject);
   describeStaying(subject);
   describeLimits(subject);

@@ -8,6 +8,7 @@ import type { SandboxFolder } from '../folders.ts';
 import { countersOfProcess } from '../kernel/process-cgroup.ts';
 import { createLiveSandbox } from '../live-sandbox.ts';
 import { checkProfile, supervisorFolderBytes } from '../profile.ts';
+import { shellStartupMounts } from '../shell-startup.ts';
 import { insidePaths, mainArgv, supervisorTasks } from '../supervisor/prepare.ts';
 import { openWire } from '../wire/wire.ts';
 import type { Wire } from '../wire/wire.ts';
@@ -86,6 +87,7 @@ function startSupervisor(
       { source: folder.home, target: '/home/agent', readOnly: false, follows: place.disks !== null },
       ...cliMounts(),
       ...cliSettingsMounts(place.cliSettings),
+      ...shellStartupMounts(place.shellStartup),
     ],
     tmpfs: {
       '/run/lemniscate': 'rw,exec,nosuid,nodev,mode=0700,size=64k',

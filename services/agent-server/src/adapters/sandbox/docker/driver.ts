@@ -14,6 +14,7 @@ import { checkName } from '../sandbox-id.ts';
 import { dockerSeccompProfile } from '../seccomp/docker-profile.ts';
 import { prepareSupervisor } from '../supervisor/prepare.ts';
 import type { SupervisorFiles } from '../supervisor/prepare.ts';
+import { writeShellStartup } from '../shell-startup.ts';
 import { bootContainer } from './boot.ts';
 import { describeEngine, labels, removeContainer, requireImage, within } from './engine.ts';
 import { seesDisks } from './sees-disks.ts';
@@ -41,6 +42,8 @@ export interface DockerWorkplace {
   readonly seccompProfile: string;
   /** Folder with the machine-wide settings of the command-line agents. */
   readonly cliSettings: string;
+  /** Folder with the startup files of shells. */
+  readonly shellStartup: string;
   readonly sandboxes: string;
   readonly image: string;
   /** Names of the OCI runtimes that the engine has. */
@@ -71,6 +74,8 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     const files = await prepareSupervisor(join(stateFolder, 'programs'));
     const cliSettings = join(stateFolder, 'cli-settings');
     await writeCliSettings(cliSettings);
+    const shellStartup = join(stateFolder, 'shell-startup');
+    await writeShellStartup(shellStartup);
     const seccompProfile = dockerSeccompProfile();
     writeFileSync(join(stateFolder, 'seccomp-docker.json'), seccompProfile); // for whoever wants to read it
     const image = options.image ?? defaultImage;
@@ -84,6 +89,7 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
       files,
       seccompProfile,
       cliSettings,
+      shellStartup,
       sandboxes,
       image,
       disks,
