@@ -16,6 +16,7 @@ import {
   toolsSchema,
   usualBounds,
 } from './policy-parts.ts';
+import { fetchDepthSchema } from '../repository/source.ts';
 import { defaultVerdict } from './verdict.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -53,6 +54,8 @@ const writtenPolicySchema = z.strictObject({
   mcpServers: z.array(nameSchema).max(200).optional(),
   /** Name of the sandbox profile; absent: the fleet's default one. */
   sandboxProfile: nameSchema.optional(),
+  /** How much of a huge repository servers fetch; absent: all of its history. */
+  repository: fetchDepthSchema.optional(),
   /** How the project's dependencies are installed before its sessions; absent: they get what the image has. */
   environment: environmentSchema.optional(),
   /** What the model gateway lets this project do beyond its lists. */

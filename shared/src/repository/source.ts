@@ -37,11 +37,30 @@ export const repositorySourceSchema = z.discriminatedUnion('kind', [
 ]);
 export type RepositorySource = z.infer<typeof repositorySourceSchema>;
 
+/** How much of a repository is fetched; for huge ones. */
+export const fetchDepthSchema = z.strictObject({
+  /** Commits of history; absent: all of it. The working copy itself shows fifty at most. */
+  depth: z.int().min(1).max(10_000).optional(),
+  /** Of files only those that the session's commit has; older contents stay where they are. */
+  partial: z.boolean().optional(),
+});
+export type FetchDepth = z.infer<typeof fetchDepthSchema>;
+
 /** The same as it reaches an agent server: a bundle comes with an address to read it from, valid for minutes. */
 export const orderedRepositorySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('bundle'), sha256: sha256Schema, commit, name: z.string(), url: z.string() }),
-  z.object({ kind: z.literal('git'), url: z.string(), revision: revision.optional() }),
-  z.object({ kind: z.literal('path'), path: z.string(), revision: revision.optional() }),
+  z.object({
+    kind: z.literal('git'),
+    url: z.string(),
+    revision: revision.optional(),
+    fetch: fetchDepthSchema.optional(),
+  }),
+  z.object({
+    kind: z.literal('path'),
+    path: z.string(),
+    revision: revision.optional(),
+    fetch: fetchDepthSchema.optional(),
+  }),
 ]);
 export type OrderedRepository = z.infer<typeof orderedRepositorySchema>;
 

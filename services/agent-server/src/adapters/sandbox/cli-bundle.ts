@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { SandboxMount } from '../../application/ports/sandbox-driver.ts';
+import { prepareProgram } from './supervisor/prepare.ts';
 
 /** A command-line agent as npm has it: a package whose program lies in another package, one for each machine. */
 interface CliPackage {
@@ -11,6 +12,8 @@ interface CliPackage {
   /** Its companion for this machine, and the folder in it that sandboxes see. */
   readonly companion: string;
   readonly folder: string;
+  /** Its programs, in that folder. */
+  readonly programs: readonly string[];
   /** Where the folder is inside. An image that brings the program itself has it there as well. */
   readonly target: string;
 }
@@ -23,12 +26,14 @@ const packages: readonly CliPackage[] = [
     name: '@anthropic-ai/claude-code',
     companion: `@anthropic-ai/claude-code-linux-${arch}`,
     folder: '.',
+    programs: ['claude'],
     target: '/opt/lemniscate/claude-code',
   },
   {
     name: '@openai/codex',
     companion: `@openai/codex-linux-${arch}`,
     folder: `vendor/${triples[arch]}`,
+    programs: ['bin/codex', 'bin/codex-code-mode-host'],
     target: '/opt/lemniscate/codex',
   },
 ];
@@ -38,6 +43,7 @@ export interface BundledCli {
   readonly name: string;
   readonly version: string;
   readonly source: string;
+  readonly programs: readonly string[];
   readonly target: string;
 }
 
@@ -46,13 +52,13 @@ export interface BundledCli {
  * is ever imported or run outside a sandbox.
  */
 export function findCliBundle(): BundledCli[] {
-  return packages.flatMap(({ name, companion, folder, target }) => {
+  return packages.flatMap(({ name, companion, folder, programs, target }) => {
     try {
       const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
       const own = createRequire(manifest).resolve(`${companion}/package.json`);
       const source = join(dirname(own), folder);
       const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
-      return existsSync(source) ? [{ name, version, source, target }] : [];
+      return existsSync(source) ? [{ name, version, source, programs, target }] : [];
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return [];
       throw error;
@@ -124,9 +130,23 @@ export async function writeCliSettings(etcFolder: string): Promise<void> {
   }
 }
 
-/** What every sandbox shows of the bundle, read-only. */
-export function cliMounts(): SandboxMount[] {
-  return findCliBundle().map(({ source, target }) => ({ source, target, readOnly: true }));
+/**
+ * What every sandbox shows of the bundle, read-only. A command of the agent has the uid of the program that asked for it,
+ * so it could write into that program's descriptors and memory: over each program lies a copy in `folder` that its user
+ * cannot read, whose process the kernel closes to its equals.
+ */
+export async function prepareCliMounts(folder: string): Promise<SandboxMount[]> {
+  const mounts = findCliBundle().map(async ({ version, source, programs, target }) => [
+    { source, target, readOnly: true },
+    ...(await Promise.all(
+      programs.map(async (program) => ({
+        source: await prepareProgram(folder, `${basename(program)}-${version}`, join(source, program)),
+        target: join(target, program),
+        readOnly: true,
+      })),
+    )),
+  ]);
+  return (await Promise.all(mounts)).flat();
 }
 
 /** The same for a sandbox whose /etc is its image's own. */

@@ -33,17 +33,25 @@ git init -q /checkout/tree
 cd /checkout/tree
 git config user.name 'Lemniscate agent'
 git config user.email agent@lemniscate.invalid
-git fetch -q --update-head-ok --no-tags --no-write-fetch-head --depth=${historyDepth} file:///mirror/git "+refs/lemniscate/base-$COMMIT:refs/heads/main"
+git fetch -q --update-head-ok --no-tags --no-write-fetch-head --depth="$HISTORY" --update-shallow file:///mirror/git "+refs/lemniscate/base-$COMMIT:refs/heads/main"
 git reset -q
 git --git-dir=/mirror/git rev-parse "$COMMIT^{tree}"
 git --git-dir=/mirror/git ls-tree -r -z --full-tree "$COMMIT" | grep -z '^160000 ' | cut -z -f2- || true`;
+
+interface CheckoutOptions {
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly timeoutMs: number;
+  readonly name: string;
+  /** The mirror has the files of no other commit. */
+  readonly onlyThisCommit: boolean;
+}
 
 async function make(
   git: ThrowawayGit,
   mirror: Mirror,
   commit: string,
   folder: string,
-  options: { user: { uid: number; gid: number }; timeoutMs: number; name: string },
+  options: CheckoutOptions,
 ): Promise<void> {
   for (const part of ['git', 'tree']) {
     await mkdir(join(folder, part), { recursive: true });
@@ -59,7 +67,7 @@ async function make(
       { source: join(folder, 'tree'), target: '/checkout/tree', readOnly: false },
     ],
     protocols: ['file'],
-    variables: { COMMIT: commit },
+    variables: { COMMIT: commit, HISTORY: String(options.onlyThisCommit ? 1 : historyDepth) },
     user: options.user,
     timeoutMs: options.timeoutMs,
     maxOutputBytes: 4 * 1024 * 1024,
@@ -89,7 +97,7 @@ export async function ensureCheckout(
   git: ThrowawayGit,
   mirror: Mirror,
   commit: string,
-  options: { user: { uid: number; gid: number }; timeoutMs: number; name: string },
+  options: CheckoutOptions,
 ): Promise<Checkout> {
   const folder = join(mirror.folder, `checkout-${commit}-${options.user.uid}`);
   const read = () => readFile(join(folder, 'facts.json'), 'utf8');

@@ -6,6 +6,8 @@ import { pinHost } from './fetch-host.ts';
 import type { FetchHosts, PinnedHost } from './fetch-host.ts';
 import { sshCommand } from './git-environment.ts';
 import type { HostGit } from './host-git.ts';
+import { openPart, quietFetch } from './part-of-repository.ts';
+import type { RunGit } from './part-of-repository.ts';
 import type { Mirror } from './mirror-cache.ts';
 
 type FetchedSource = Exclude<OrderedRepository, { kind: 'bundle' }>;
@@ -84,6 +86,21 @@ function explain(name: string, stderr: string): CodedError {
   return new CodedError('repository_broken', `${name} cannot be fetched: ${said}`);
 }
 
+/** git against this one remote, by its own protocol and at the address that was looked at. */
+function towards(
+  git: HostGit,
+  from: FetchAddress,
+  options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): RunGit {
+  return (args, more) =>
+    git([...pinning(from), ...args], {
+      ...options,
+      ...more,
+      protocols: [from.protocol],
+      extra: pinnedSsh(from),
+    });
+}
+
 /**
  * Brings a fetched source's revision, or the commit that a session began from, into the mirror and returns its commit. The remote is asked on each use: that
  * is also the authorisation of whoever uses the cache.
@@ -97,8 +114,7 @@ export async function fetchSource(
   options: { timeoutMs: number; signal: AbortSignal; commit?: string },
 ): Promise<string> {
   const name = source.kind === 'git' ? source.url : source.path;
-  const run = (args: readonly string[]) =>
-    git([...pinning(from), ...args], { ...options, protocols: [from.protocol], extra: pinnedSsh(from) });
+  const run = towards(git, from, options);
   const revision = source.revision ?? 'HEAD';
   const asked = await run(['ls-remote', '--', from.address]);
   if (asked.exitCode !== 0) throw explain(name, asked.stderr);
@@ -110,15 +126,16 @@ export async function fetchSource(
   const init = await run(['init', '-q', '--bare', mirror.gitDir]);
   if (init.exitCode !== 0) throw explain(name, init.stderr);
   const into = 'refs/lemniscate/fetched';
+  const part = await openPart(run, mirror.gitDir, from.address, source.fetch);
   const fetched = await run([
+    ...part.settings,
     `--git-dir=${mirror.gitDir}`,
     'fetch',
-    '-q',
-    '--no-tags',
-    '--no-write-fetch-head',
+    ...quietFetch,
     '--force',
+    ...part.options,
     '--',
-    from.address,
+    part.remote,
     // A commit by its name: the second version of the protocol gives any that the remote still has.
     `+${options.commit ?? revision}:${into}`,
   ]);
@@ -127,16 +144,46 @@ export async function fetchSource(
   if (commit.exitCode !== 0)
     throw new CodedError('revision_missing', `${revision} of ${name} is not a commit.`);
   const id = commit.stdout.trim();
+  const files = await part.fetchFiles(id);
+  if (files !== null) throw explain(name, files);
   const pinned = await run([`--git-dir=${mirror.gitDir}`, 'update-ref', `refs/lemniscate/base-${id}`, id]);
   if (pinned.exitCode !== 0) throw explain(name, pinned.stderr);
   return id;
 }
 
-async function isPinned(
-  run: (args: readonly string[]) => ReturnType<HostGit>,
+/**
+ * A file of a commit that a partial mirror may not have yet; null where the remote has none such either.
+ * @param path relative to the root of the repository
+ */
+export async function readFetched(
+  git: HostGit,
+  source: FetchedSource,
+  from: FetchAddress,
   mirror: Mirror,
-  commit: string,
-): Promise<boolean> {
+  file: { readonly commit: string; readonly path: string },
+  options: { timeoutMs: number; signal: AbortSignal },
+): Promise<string | null> {
+  const run = towards(git, from, options);
+  const part = await openPart(run, mirror.gitDir, from.address, { ...source.fetch, depth: 1 });
+  const here = [...part.settings, `--git-dir=${mirror.gitDir}`];
+  const name = `${file.commit}:${file.path}`;
+  const fetched = await run([
+    ...here,
+    'fetch',
+    ...quietFetch,
+    ...part.options,
+    '--',
+    part.remote,
+    file.commit,
+  ]);
+  if (fetched.exitCode !== 0) return null;
+  const id = await run([...here, 'rev-parse', '--verify', '-q', name]);
+  if (id.exitCode !== 0 || (await part.fetchObjects([id.stdout.trim()])) !== null) return null;
+  const read = await run([...here, 'cat-file', 'blob', name]);
+  return read.exitCode === 0 ? read.stdout : null;
+}
+
+async function isPinned(run: RunGit, mirror: Mirror, commit: string): Promise<boolean> {
   const args = [
     `--git-dir=${mirror.gitDir}`,
     'rev-parse',

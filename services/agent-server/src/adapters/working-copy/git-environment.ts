@@ -12,6 +12,8 @@ const settings: Readonly<Record<string, string>> = {
   'fetch.recurseSubmodules': 'false',
   'protocol.allow': 'never',
   'http.followRedirects': 'false',
+  // a folder of this machine gives parts of itself, as git hosts do
+  'uploadpack.allowFilter': 'true',
   'gc.auto': '0',
   'maintenance.auto': 'false',
   'advice.detachedHead': 'false',

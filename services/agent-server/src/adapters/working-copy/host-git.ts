@@ -15,6 +15,9 @@ export type HostGit = (
     readonly timeoutMs: number;
     readonly protocols?: readonly string[];
     readonly extra?: Readonly<Record<string, string>>;
+    readonly stdin?: string;
+    /** Bytes; 16 MiB where nothing is said. */
+    readonly maxOutputBytes?: number;
   },
 ) => Promise<HostGitResult>;
 
@@ -23,7 +26,7 @@ export const createHostGit =
   (configFile: string): HostGit =>
   (args, options) =>
     new Promise((resolve, reject) => {
-      execFile(
+      const child = execFile(
         'git',
         [...args],
         {
@@ -31,7 +34,7 @@ export const createHostGit =
           signal: options.signal,
           timeout: options.timeoutMs,
           killSignal: 'SIGKILL',
-          maxBuffer: 16 * 1024 * 1024,
+          maxBuffer: options.maxOutputBytes ?? 16 * 1024 * 1024,
           encoding: 'utf8',
         },
         (error, stdout, stderr) => {
@@ -46,4 +49,7 @@ export const createHostGit =
           return reject(error);
         },
       );
+      // git that ends before it has read everything says so by its exit code
+      child.stdin?.on('error', () => child.stdin?.destroy());
+      child.stdin?.end(options.stdin ?? '');
     });

@@ -14,12 +14,13 @@ import { ensureCheckout } from './checkout.ts';
 import type { Checkout } from './checkout.ts';
 import { makeDiff } from './diff.ts';
 import type { FetchHosts } from './fetch-host.ts';
-import { checkAddress, fetchSource } from './fetch-source.ts';
+import { checkAddress, fetchSource, readFetched } from './fetch-source.ts';
 import { gitConfigText } from './git-environment.ts';
 import { createHostGit } from './host-git.ts';
 import { importBundle } from './import-bundle.ts';
 import { createMirrorCache } from './mirror-cache.ts';
 import type { Mirror } from './mirror-cache.ts';
+import { partName, withoutPart } from './part-of-repository.ts';
 import { createSpareCopies, removeSpareDrafts } from './spare-copies.ts';
 import { createThrowawayGit } from './throwaway-git.ts';
 
@@ -35,6 +36,12 @@ export interface WorkingCopyOptions {
   readonly maxMirrorAgeMs: number;
   /** Told when a copy could not be put aside; the next session then copies for itself. */
   readonly onSpareFailure: (error: unknown) => void;
+}
+
+/** A mirror of a whole repository and one of a part of it are two. */
+function cacheName({ projectId, repository }: LayRequest): string {
+  const part = repository.kind === 'bundle' ? '' : partName(repository.fetch);
+  return `${mirrorKey(projectId, repository)}${part}`;
 }
 
 /** Those of the paths at which a checkout has nothing. */
@@ -91,8 +98,9 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
     const from = repository.kind === 'bundle' ? null : await checkAddress(repository, options);
     let commit = repository.kind === 'bundle' ? repository.commit : '';
     const name = repository.kind === 'bundle' ? repository.name : (from?.address ?? '');
+    const onlyThisCommit = repository.kind !== 'bundle' && repository.fetch?.partial === true;
     return mirrors.use(
-      mirrorKey(request.projectId, repository),
+      cacheName(request),
       async (mirror, fresh) => {
         if (repository.kind === 'bundle') {
           if (!fresh) return;
@@ -109,7 +117,12 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
       },
       async (mirror) => ({
         mirror,
-        checkout: await ensureCheckout(throwawayGit, mirror, commit, { user, timeoutMs, name }),
+        checkout: await ensureCheckout(throwawayGit, mirror, commit, {
+          user,
+          timeoutMs,
+          name,
+          onlyThisCommit,
+        }),
       }),
     );
   };
@@ -163,7 +176,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
   };
 
   const revisionOf = (
-    { signal, deadlineMs: timeoutMs }: LayRequest,
+    { repository, signal, deadlineMs: timeoutMs }: LayRequest,
     mirror: Mirror,
     { tree, baseCommit }: Checkout,
     lay: Revision['lay'],
@@ -174,14 +187,17 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
     readAt: async (commit, path) => {
       const args = [`--git-dir=${mirror.gitDir}`, 'cat-file', 'blob', `${commit}:${path}`];
       const found = await hostGit(args, { signal, timeoutMs });
-      return found.exitCode === 0 ? found.stdout : null;
+      if (found.exitCode === 0) return found.stdout;
+      if (repository.kind === 'bundle' || repository.fetch === undefined) return null;
+      const from = await checkAddress(repository, options);
+      return readFetched(hostGit, repository, from, mirror, { commit, path }, { signal, timeoutMs });
     },
   });
 
   return {
     async lay(request) {
       await (prepared ??= prepare());
-      const release = mirrors.hold(mirrorKey(request.projectId, request.repository));
+      const release = mirrors.hold(cacheName(request));
       try {
         const { mirror, checkout } = await bring(request);
         request.signal.throwIfAborted();
@@ -200,7 +216,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
     },
     tidy: () => mirrors.tidy(),
     close: () => spares.close(),
-    mirrors: () => mirrors.keys(),
+    mirrors: () => [...new Set(mirrors.keys().map(withoutPart))],
     async recover() {
       await rm(sessions, { recursive: true, force: true });
       await mkdir(sessions, { recursive: true });

@@ -103,7 +103,7 @@ async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Res
     const { agent, agent_definition: definition, policy } = session;
     // None of them needs another one's answer: the order waits for the slowest and not for their sum.
     const [repository, resume, memory, credentials, remoteTools] = await Promise.all([
-      orderRepository(session.project_id, session.repository, deps.bundleAddress),
+      orderRepository(session.project_id, session.repository, deps.bundleAddress, session.policy.repository),
       attempt === 1 ? null : resumeOf(deps, session.id, session.project_id),
       pinMemory(deps.database, session),
       credentialsOf(deps, session),

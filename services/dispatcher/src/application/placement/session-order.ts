@@ -5,7 +5,11 @@ import { mayDelegate } from '@lemniscate/shared/policy/delegation.ts';
 import { toolVerdict } from '@lemniscate/shared/policy/policy.ts';
 import type { ResumeOrder } from '@lemniscate/shared/protocol/checkpoint.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
-import type { OrderedRepository, RepositorySource } from '@lemniscate/shared/repository/source.ts';
+import type {
+  FetchDepth,
+  OrderedRepository,
+  RepositorySource,
+} from '@lemniscate/shared/repository/source.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import { systemPrompt } from './system-prompt.ts';
 
@@ -49,15 +53,10 @@ export async function orderRepository(
   projectId: string,
   source: RepositorySource,
   bundleAddress: BundleAddress,
+  fetch: FetchDepth | undefined,
 ): Promise<OrderedRepository> {
-  if (source.kind === 'git')
-    return source.revision === undefined
-      ? { kind: 'git', url: source.url }
-      : { kind: 'git', url: source.url, revision: source.revision };
-  if (source.kind === 'path')
-    return source.revision === undefined
-      ? { kind: 'path', path: source.path }
-      : { kind: 'path', path: source.path, revision: source.revision };
+  const how = fetch === undefined ? {} : { fetch };
+  if (source.kind !== 'bundle') return { ...source, ...how };
   return { ...source, url: await bundleAddress(projectId, source.sha256) };
 }
 

@@ -2,7 +2,6 @@ import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Sandbox, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
-import { cliMounts } from '../cli-bundle.ts';
 import { createSandboxFolder, sandboxFolder } from '../folders.ts';
 import type { SandboxFolder } from '../folders.ts';
 import type { Cgroup } from '../kernel/cgroup.ts';
@@ -134,7 +133,7 @@ function launchSupervisor(
       { source: join(folder.path, 'private'), target: insidePaths.privateFolder, readOnly: false },
       { source: folder.workspace, target: '/workspace', readOnly: false },
       { source: folder.home, target: '/home/agent', readOnly: false },
-      ...cliMounts(),
+      ...place.cliMounts,
     ],
   });
   return launch({

@@ -3,6 +3,8 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { SandboxMount } from '../../../application/ports/sandbox-driver.ts';
+import { prepareCliMounts } from '../cli-bundle.ts';
 import { openDisks } from '../disk/sandbox-disk.ts';
 import type { SandboxDisks } from '../disk/sandbox-disk.ts';
 import { openCgroups } from '../kernel/cgroup.ts';
@@ -21,6 +23,8 @@ export interface Workplace {
   readonly bwrap: string;
   readonly root: boolean;
   readonly files: SupervisorFiles;
+  /** What sandboxes show of the command-line agents. */
+  readonly cliMounts: readonly SandboxMount[];
   readonly etcFolder: string;
   readonly seccompFile: string;
   readonly cgroups: Cgroups | null;
@@ -81,7 +85,9 @@ export async function prepareWorkplace(stateFolder: string, serverId: string): P
   chmodSync(etcFolder, 0o755);
   const seccompFile = join(stateFolder, `seccomp-${arch}.bpf`);
   writeFileSync(seccompFile, filterProgram(arch));
-  const files = await prepareSupervisor(join(stateFolder, 'programs'));
+  const programs = join(stateFolder, 'programs');
+  const files = await prepareSupervisor(programs);
+  const cliMounts = await prepareCliMounts(programs);
   await promisify(execFile)(bwrap, ['--version'], { timeout: 10_000 }).catch((error: unknown) => {
     throw missing(`${bwrap} does not run; reinstall bubblewrap.`, error);
   });
@@ -89,6 +95,7 @@ export async function prepareWorkplace(stateFolder: string, serverId: string): P
     bwrap,
     root,
     files,
+    cliMounts,
     etcFolder,
     seccompFile,
     sandboxes,

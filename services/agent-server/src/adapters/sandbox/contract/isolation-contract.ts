@@ -11,7 +11,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Sandbox } from '../../../application/ports/sandbox-driver.ts';
 import { escapeAttempts } from './escapes.ts';
-import type { EscapeAttempt, EscapeTargets } from './escapes.ts';
+import type { EscapeAttempt, EscapeTargets } from './escapes/escape-attempt.ts';
 import { bash, contractProfile, run, until } from './harness.ts';
 import type { ContractSubject } from './harness.ts';
 
@@ -21,15 +21,16 @@ function argvOf({ program, script }: EscapeAttempt): string[] {
   return program === 'bash' ? ['bash', '-c', script] : ['perl', '-e', script];
 }
 
-/** Fresh namespaces of root for controls that would change the host. */
-const namespaced = ['unshare', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc'];
+/** What a control runs under: fresh namespaces of root where it would change the host, nobody where root proves nothing. */
+const controls = {
+  host: [],
+  namespaced: ['unshare', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc'],
+  nobody: ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'],
+} as const;
 
-/** Runs the attempt where nothing holds it: as root on the host. */
+/** Runs the attempt where nothing holds it. */
 async function control(attempt: EscapeAttempt, targets: EscapeTargets): Promise<string> {
-  const [program = '', ...args] = [
-    ...(attempt.control === 'namespaced' ? namespaced : []),
-    ...argvOf(attempt),
-  ];
+  const [program = '', ...args] = [...controls[attempt.control], ...argvOf(attempt)];
   const env = { PATH: process.env['PATH'] ?? '', LEMNISCATE_HOST_MARK: '1', ...targets };
   // the shell leaves one descriptor open, so that "no descriptor of the host" is seen to be able to fail
   const opened = ['-c', 'exec 9</dev/null; exec "$0" "$@"', program, ...args];
@@ -37,6 +38,10 @@ async function control(attempt: EscapeAttempt, targets: EscapeTargets): Promise<
     (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
   );
   return ended.stdout;
+}
+
+function perlOnHost(script: string, ...args: readonly string[]): Promise<unknown> {
+  return promisify(execFile)('perl', ['-e', script, ...args], { timeout: 20_000 });
 }
 
 /** Lays out on the host what attempts try to reach; the returned function takes it away. */
@@ -50,7 +55,25 @@ async function layOut(): Promise<{ targets: Omit<EscapeTargets, 'NEIGHBOUR'>; cl
   const udp = createSocket('udp4').bind(port, '0.0.0.0');
   const abstract = `lemniscate-${process.pid}`;
   const unix = createServer((socket) => socket.destroy()).listen(`\0${abstract}`);
+  const tcp6 = createServer((socket) => socket.destroy()).listen(0, '::1');
+  const has6 = await Promise.race([once(tcp6, 'listening'), once(tcp6, 'error')]).then(
+    () => tcp6.listening,
+    () => false,
+  );
+  const engine = createServer((socket) => socket.destroy()).listen(join(folder, 'socket'));
+  await once(engine, 'listening');
+  await chmod(join(folder, 'socket'), 0o777);
+  const memory = String(process.pid);
+  await perlOnHost('defined shmget($ARGV[0], 4096, 01666) or die', memory);
   const victim = spawn('sleep', [`${mark}0`], { stdio: 'ignore' });
+  const inspected = spawn(
+    process.execPath,
+    ['-e', 'process.stdout.write("up"); setInterval(() => {}, 60_000)'],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  await once(inspected.stdout, 'data');
   const outward = Object.values(networkInterfaces())
     .flat()
     .find((entry) => entry?.family === 'IPv4' && !entry.internal);
@@ -62,10 +85,18 @@ async function layOut(): Promise<{ targets: Omit<EscapeTargets, 'NEIGHBOUR'>; cl
       FILE: join(folder, 'file'),
       MARK: mark,
       VICTIM: String(victim.pid),
+      INSPECTED: String(inspected.pid),
+      SOCKET: join(folder, 'socket'),
+      MEMORY: memory,
+      PORT6: has6 ? String((tcp6.address() as AddressInfo).port) : '1',
     },
     async close() {
       victim.kill('SIGKILL');
+      inspected.kill('SIGKILL');
+      await perlOnHost('shmctl(shmget($ARGV[0], 0, 0), 0, 0) or die', memory);
       tcp.close();
+      if (has6) tcp6.close();
+      engine.close();
       unix.close();
       udp.close();
       await rm(folder, { recursive: true });
@@ -115,8 +146,8 @@ export function describeIsolation(subject: ContractSubject): void {
             );
           assert.ok(free, 'the control must be able to escape');
         }
-        // inside, the supervisor takes the place of the host's victim
-        const { VICTIM: _, ...env } = targets;
+        // inside, the supervisor takes the place of the host's victims
+        const { VICTIM: _victim, INSPECTED: _inspected, ...env } = targets;
         const tried = await run(sandbox, argvOf(attempt), { env });
         assert.equal(tried.cause, 'exited');
         assert.doesNotMatch(tried.stdout, /ESCAPED/);

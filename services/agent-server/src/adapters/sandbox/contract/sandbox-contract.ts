@@ -1,3 +1,4 @@
+import { describeCliWalls } from './cli-contract.ts';
 import { describeIsolation } from './isolation-contract.ts';
 import { describeCommands, describeLife } from './life-contract.ts';
 import { describeLimits } from './limit-contract.ts';
@@ -13,4 +14,5 @@ export function describeSandboxContract(subject: ContractSubject): void {
   describeStaying(subject);
   describeLimits(subject);
   describeIsolation(subject);
+  describeCliWalls(subject);
 }

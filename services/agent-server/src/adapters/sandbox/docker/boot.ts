@@ -1,7 +1,7 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Sandbox, SandboxCounters, SandboxProfile } from '../../../application/ports/sandbox-driver.ts';
 import { firstAnswer } from '../first-answer.ts';
-import { cliMounts, cliSettingsMounts } from '../cli-bundle.ts';
+import { cliSettingsMounts } from '../cli-bundle.ts';
 import { diskCounters, layers } from '../disk/sandbox-disk.ts';
 import { createSandboxFolder, removeSandboxFolder, sandboxFolder } from '../folders.ts';
 import type { SandboxFolder } from '../folders.ts';
@@ -85,7 +85,7 @@ function startSupervisor(
       { source: place.files.supervisor, target: insidePaths.supervisor, readOnly: true },
       { source: folder.workspace, target: '/workspace', readOnly: false, follows: place.disks !== null },
       { source: folder.home, target: '/home/agent', readOnly: false, follows: place.disks !== null },
-      ...cliMounts(),
+      ...place.cliMounts,
       ...cliSettingsMounts(place.cliSettings),
       ...shellStartupMounts(place.shellStartup),
     ],

@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import Docker from 'dockerode';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
-import { writeCliSettings } from '../cli-bundle.ts';
-import type { SandboxDriver, ThrowawayProfile } from '../../../application/ports/sandbox-driver.ts';
+import { prepareCliMounts, writeCliSettings } from '../cli-bundle.ts';
+import type {
+  SandboxDriver,
+  SandboxMount,
+  ThrowawayProfile,
+} from '../../../application/ports/sandbox-driver.ts';
 import { openDisks } from '../disk/sandbox-disk.ts';
 import type { SandboxDisks } from '../disk/sandbox-disk.ts';
 import { listSandboxFolders, removeSandboxFolder, sandboxFolder } from '../folders.ts';
@@ -39,6 +43,8 @@ export interface DockerWorkplace {
   /** Names this server's containers, see `readOwnerMark`. */
   readonly owner: string;
   readonly files: SupervisorFiles;
+  /** What sandboxes show of the command-line agents. */
+  readonly cliMounts: readonly SandboxMount[];
   readonly seccompProfile: string;
   /** Folder with the machine-wide settings of the command-line agents. */
   readonly cliSettings: string;
@@ -71,7 +77,9 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
     const sandboxes = join(stateFolder, 'docker', serverId);
     mkdirSync(sandboxes, { recursive: true });
     chmodSync(sandboxes, 0o700);
-    const files = await prepareSupervisor(join(stateFolder, 'programs'));
+    const programs = join(stateFolder, 'programs');
+    const files = await prepareSupervisor(programs);
+    const cliMounts = await prepareCliMounts(programs);
     const cliSettings = join(stateFolder, 'cli-settings');
     await writeCliSettings(cliSettings);
     const shellStartup = join(stateFolder, 'shell-startup');
@@ -87,6 +95,7 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
       docker,
       owner,
       files,
+      cliMounts,
       seccompProfile,
       cliSettings,
       shellStartup,

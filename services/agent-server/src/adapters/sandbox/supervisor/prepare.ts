@@ -41,9 +41,9 @@ async function exists(path: string): Promise<boolean> {
 /**
  * A copy of a program that its user cannot read (0711 of root; 0111 where we are not root). The kernel
  * makes such a process non-dumpable, which closes /proc, ptrace and pidfd_getfd to processes of the same uid.
- * A copy and not a link: the mode belongs to the inode.
+ * A copy and not a link: the mode belongs to the inode. The folder must be there.
  */
-async function prepareProgram(folder: string, name: string, program: string): Promise<string> {
+export async function prepareProgram(folder: string, name: string, program: string): Promise<string> {
   const { size, mtimeMs } = await stat(program);
   const path = join(folder, `${name}-${size}-${Math.floor(mtimeMs)}`);
   if (await exists(path)) return path;
