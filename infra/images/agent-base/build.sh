@@ -77,11 +77,10 @@ if [ -n "$npm" ]; then
   for program in npm npx; do ln -s "../lib/node_modules/npm/bin/$program-cli.js" "$root/usr/local/bin/$program"; done
 fi
 if [ "$profile" != slim ]; then
-  # where the agent server mounts its own copies, so that a sandbox finds them either way; not readable, so that a
-  # command cannot get into the program that asked for it
-  install -D -m 711 "$claude/claude" "$root/opt/lemniscate/claude-code/claude"
+  # where the agent server mounts its own copies, so that a sandbox finds them either way
+  install -D -m 755 "$claude/claude" "$root/opt/lemniscate/claude-code/claude"
   # its voice and its code-mode host (112 MB) are not used: the runtime's contract passes without them
-  install -D -m 711 "$codex/vendor/$triple/bin/codex" "$root/opt/lemniscate/codex/bin/codex"
+  install -D -m 755 "$codex/vendor/$triple/bin/codex" "$root/opt/lemniscate/codex/bin/codex"
   install -D -m 644 "$codex/vendor/$triple/codex-package.json" "$root/opt/lemniscate/codex/codex-package.json"
   install -d "$root/opt/lemniscate/codex/codex-path"
   ln -s /usr/bin/rg "$root/opt/lemniscate/codex/codex-path/rg"

@@ -130,23 +130,30 @@ export async function writeCliSettings(etcFolder: string): Promise<void> {
   }
 }
 
-/**
- * What every sandbox shows of the bundle, read-only. A command of the agent has the uid of the program that asked for it,
- * so it could write into that program's descriptors and memory: over each program lies a copy in `folder` that its user
- * cannot read, whose process the kernel closes to its equals.
- */
-export async function prepareCliMounts(folder: string): Promise<SandboxMount[]> {
-  const mounts = findCliBundle().map(async ({ version, source, programs, target }) => [
-    { source, target, readOnly: true },
-    ...(await Promise.all(
-      programs.map(async (program) => ({
-        source: await prepareProgram(folder, `${basename(program)}-${version}`, join(source, program)),
-        target: join(target, program),
-        readOnly: true,
-      })),
-    )),
-  ]);
-  return (await Promise.all(mounts)).flat();
+/** What sandboxes show of the bundle, read-only. */
+export interface CliMounts {
+  readonly folders: readonly SandboxMount[];
+  /**
+   * Over each program a copy that its user cannot read, whose process the kernel closes to its equals: a command of the
+   * agent has the uid of the program that asked for it, and could write into that program's descriptors and memory.
+   */
+  readonly closedPrograms: readonly SandboxMount[];
+}
+
+/** Makes the copies in `folder`, once; cheap when they are there. */
+export async function prepareCliMounts(folder: string): Promise<CliMounts> {
+  const bundle = findCliBundle();
+  const closed = bundle.flatMap(({ version, source, programs, target }) =>
+    programs.map(async (program) => ({
+      source: await prepareProgram(folder, `${basename(program)}-${version}`, join(source, program)),
+      target: join(target, program),
+      readOnly: true,
+    })),
+  );
+  return {
+    folders: bundle.map(({ source, target }) => ({ source, target, readOnly: true })),
+    closedPrograms: await Promise.all(closed),
+  };
 }
 
 /** The same for a sandbox whose /etc is its image's own. */

@@ -133,7 +133,8 @@ function launchSupervisor(
       { source: join(folder.path, 'private'), target: insidePaths.privateFolder, readOnly: false },
       { source: folder.workspace, target: '/workspace', readOnly: false },
       { source: folder.home, target: '/home/agent', readOnly: false },
-      ...place.cliMounts,
+      ...place.cliMounts.folders,
+      ...place.cliMounts.closedPrograms,
     ],
   });
   return launch({

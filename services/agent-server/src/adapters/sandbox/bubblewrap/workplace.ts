@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { SandboxMount } from '../../../application/ports/sandbox-driver.ts';
 import { prepareCliMounts } from '../cli-bundle.ts';
+import type { CliMounts } from '../cli-bundle.ts';
 import { openDisks } from '../disk/sandbox-disk.ts';
 import type { SandboxDisks } from '../disk/sandbox-disk.ts';
 import { openCgroups } from '../kernel/cgroup.ts';
@@ -24,7 +24,7 @@ export interface Workplace {
   readonly root: boolean;
   readonly files: SupervisorFiles;
   /** What sandboxes show of the command-line agents. */
-  readonly cliMounts: readonly SandboxMount[];
+  readonly cliMounts: CliMounts;
   readonly etcFolder: string;
   readonly seccompFile: string;
   readonly cgroups: Cgroups | null;

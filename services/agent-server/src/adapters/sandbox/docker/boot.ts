@@ -85,7 +85,9 @@ function startSupervisor(
       { source: place.files.supervisor, target: insidePaths.supervisor, readOnly: true },
       { source: folder.workspace, target: '/workspace', readOnly: false, follows: place.disks !== null },
       { source: folder.home, target: '/home/agent', readOnly: false, follows: place.disks !== null },
-      ...place.cliMounts,
+      ...place.cliMounts.folders,
+      // gVisor runs no program that its user cannot read
+      ...(profile.ociRuntime === 'runsc' ? [] : place.cliMounts.closedPrograms),
       ...cliSettingsMounts(place.cliSettings),
       ...shellStartupMounts(place.shellStartup),
     ],

@@ -4,11 +4,8 @@ import Docker from 'dockerode';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { prepareCliMounts, writeCliSettings } from '../cli-bundle.ts';
-import type {
-  SandboxDriver,
-  SandboxMount,
-  ThrowawayProfile,
-} from '../../../application/ports/sandbox-driver.ts';
+import type { CliMounts } from '../cli-bundle.ts';
+import type { SandboxDriver, ThrowawayProfile } from '../../../application/ports/sandbox-driver.ts';
 import { openDisks } from '../disk/sandbox-disk.ts';
 import type { SandboxDisks } from '../disk/sandbox-disk.ts';
 import { listSandboxFolders, removeSandboxFolder, sandboxFolder } from '../folders.ts';
@@ -44,7 +41,7 @@ export interface DockerWorkplace {
   readonly owner: string;
   readonly files: SupervisorFiles;
   /** What sandboxes show of the command-line agents. */
-  readonly cliMounts: readonly SandboxMount[];
+  readonly cliMounts: CliMounts;
   readonly seccompProfile: string;
   /** Folder with the machine-wide settings of the command-line agents. */
   readonly cliSettings: string;
