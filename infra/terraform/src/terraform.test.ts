@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
@@ -109,6 +109,31 @@ test('what is referred to is declared', () => {
       if (!existsSync(join(root, folder, file))) faults.push(`${folder}: ${file}`);
   }
   assert.deepEqual([...new Set(faults)], []);
+});
+
+/** Names of variables of ours that a text gives to a service. */
+const variablesIn = (text: string): string[] => text.match(/\bLEMNISCATE_[A-Z0-9_]+/g) ?? [];
+
+test('every variable that a service is given is one that it reads', () => {
+  const known = new Set(
+    variablesIn(readFileSync(join(root, '../../docs/operations/configuration.md'), 'utf8')),
+  );
+  const start = readFileSync(join(root, 'modules/agents/start.sh.tftpl'), 'utf8');
+  const given = [...files.map(({ text }) => text), start].flatMap(variablesIn);
+  assert.ok(given.length > 15);
+  assert.deepEqual(
+    given.filter((name) => !known.has(name)),
+    [],
+  );
+});
+
+test('the start script is given every name that it uses', () => {
+  const start = readFileSync(join(root, 'modules/agents/start.sh.tftpl'), 'utf8');
+  const main = files.find(({ path }) => path.endsWith('modules/agents/main.tf'))?.text ?? '';
+  const [, given = ''] = /start\.sh\.tftpl", \{([^]*?)\n {2}\}\)/.exec(main) ?? [];
+  const used = new Set([...start.matchAll(/(?<!\$)\$\{(\w+)\}/g)].map(([, name]) => name));
+  assert.ok(used.size > 5);
+  for (const name of used) assert.match(given, new RegExp(`\\b${name}\\s+=`), `${name} is not given`);
 });
 
 test('only the balancer for people can be public, and it is not by default', () => {

@@ -121,6 +121,8 @@ const dispatcherVariables = z.object({
   LEMNISCATE_COMMAND_MAX_OUTPUT_BYTES: variable.integer(1_024, 1_073_741_824).optional(),
   /** OpenTelemetry collector that spans and metrics are sent to; its other `OTEL_…` variables hold too. Absent: none. */
   OTEL_EXPORTER_OTLP_ENDPOINT: variable.url('http:', 'https:').optional(),
+  /** The name by which CloudWatch knows this fleet: `WantedSlotsPerServer` of each pool is then printed for it. */
+  LEMNISCATE_CLOUDWATCH_FLEET: variable.text().optional(),
   LEMNISCATE_LOG_LEVEL: variable.oneOf(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   LEMNISCATE_EXIT_WITH_PARENT: variable.boolean().default(false),
   /** For the chaos harness alone: a plan of where this process kills itself. */

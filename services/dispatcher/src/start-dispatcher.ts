@@ -194,6 +194,10 @@ async function build(
     tracer,
     measures,
     collectMetrics,
+    cloudWatchFleet: config.LEMNISCATE_CLOUDWATCH_FLEET ?? null,
+    // Beside the log, which goes to standard error: CloudWatch reads both.
+    publishMetric: (metric: Readonly<Record<string, unknown>>) =>
+      void process.stdout.write(`${JSON.stringify(metric)}\n`),
     priceBook,
     open,
     gates: createGates(clock),

@@ -131,6 +131,7 @@ module "agents" {
   private_subnet_ids           = module.network.private_subnet_ids
   dispatcher_security_group_id = module.control.security_group_id
   dispatcher_url               = "https://${module.control.servers_dns_name}:7421"
+  public_url                   = var.public_url
   isolation                    = each.value.isolation
   instance_type                = each.value.instance_type
   architecture                 = each.value.architecture

@@ -162,6 +162,7 @@ resource "aws_launch_template" "agent" {
     capacity       = var.slots_per_server
     oci_runtime    = local.runtime.oci
     dispatcher_url = var.dispatcher_url
+    public_url     = var.public_url
     join_secret    = var.join_token_secret_arn
     release_url    = var.release_url
     release_sha256 = var.release_sha256
@@ -222,7 +223,7 @@ resource "aws_autoscaling_group" "agent" {
   }
 }
 
-# `lemniscate_wanted_slots` of the pool, as the dispatchers publish it; a slot too few is a session that waits.
+# Slots wanted over servers there, which a dispatcher prints for CloudWatch; a slot too few is a session that waits.
 resource "aws_autoscaling_policy" "wanted_slots" {
   name                      = "wanted-slots"
   autoscaling_group_name    = aws_autoscaling_group.agent.name

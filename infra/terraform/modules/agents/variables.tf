@@ -37,6 +37,11 @@ variable "dispatcher_url" {
   type         = string
 }
 
+variable "public_url" {
+  description = "Address of the API, where a new server hands in its invitation."
+  type        = string
+}
+
 variable "isolation" {
   description = "gvisor, kata or runc."
   type         = string
@@ -88,7 +93,8 @@ variable "disk_gib" {
 }
 
 variable "join_token_secret_arn" {
-  type = string
+  description = "A service token with the role operator, with which new servers are invited."
+  type        = string
 }
 
 variable "data_key_arn" {

@@ -18,6 +18,8 @@ locals {
     S3_BUCKET                = var.sessions_bucket.name
     AWS_REGION               = var.region
     AGENT_SERVERS            = join(",", var.agent_servers)
+    # the pools' autoscaling groups follow what is printed under this name
+    LEMNISCATE_CLOUDWATCH_FLEET = var.name
   }
 }
 
@@ -44,6 +46,16 @@ resource "aws_security_group" "people" {
   lifecycle {
     create_before_destroy = true
   }
+}
+
+# New agent servers hand in their invitations at the API.
+resource "aws_vpc_security_group_ingress_rule" "joining" {
+  security_group_id = aws_security_group.people.id
+  cidr_ipv4         = var.vpc_cidr
+  description       = "Joining agent servers"
+  from_port         = 443
+  to_port           = 443
+  ip_protocol       = "tcp"
 }
 
 resource "aws_vpc_security_group_ingress_rule" "people" {

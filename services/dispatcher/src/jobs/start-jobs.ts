@@ -45,6 +45,8 @@ import type { NoticeDeps } from '../application/notify/deliver-notices.ts';
 import { disableRevoked } from '../application/triggers/disable-trigger.ts';
 import { fireSchedules } from '../application/triggers/fire-schedules.ts';
 import { forgetOld } from '../application/triggers/receipts.ts';
+import { publishScaling } from '../application/servers/publish-scaling.ts';
+import type { PublishScalingDeps } from '../application/servers/publish-scaling.ts';
 import { startWishes } from '../application/triggers/start-wishes.ts';
 import type { StartWishDeps } from '../application/triggers/start-wishes.ts';
 import { startLoop } from './loop.ts';
@@ -65,6 +67,7 @@ export interface JobDeps
     WatchEnvironmentsDeps,
     RetainDeps,
     StartWishDeps,
+    PublishScalingDeps,
     NoticeDeps {
   readonly rebuildLedger: () => Promise<void>;
   readonly leadership: Leadership;
@@ -105,6 +108,7 @@ const singletons: ReadonlySet<string> = new Set([
   'content',
   'object removals',
   'costs',
+  'scaling',
 ]);
 
 /** The loops that keep the fleet right, each on its signal and on its timer, and the workers of the queue. */
@@ -150,6 +154,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['content', 10_000, 'ended', () => retainContent(deps)],
     ['object removals', 10_000, 'erased', () => removeObjects(deps)],
     ['costs', 3_000, null, () => keepCosts(deps)],
+    ['scaling', 60_000, null, () => publishScaling(deps)],
   ];
   const admission = startAdmission({ ...deps, endPinned: (serverId) => endPinned(deps, serverId) });
   const unsubscribes = [
