@@ -37,6 +37,10 @@ export const chainFaults = {
   not_included: 'the proof that it is in the signed log does not hold',
   inconsistent: 'the proof that the log has only grown since the anchor does not hold',
   rotation_refused: 'the keys of the log did not sign this hand-over',
+  manifest_gap: 'manifests before it are missing',
+  manifest_differs: 'it does not carry the digest of the manifest before it',
+  segment_missing: 'a manifest lists it, and it is not there',
+  segment_differs: 'its bytes are not those that its manifest lists',
 } as const;
 export type ChainFaultKind = keyof typeof chainFaults;
 

@@ -1,6 +1,3 @@
-import { createReadStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { readCanonical } from '@lemniscate/shared/audit/canonical.ts';
 import { citationOf } from '@lemniscate/shared/audit/citation.ts';
@@ -16,7 +13,8 @@ import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts
 import { createSealVerifier } from '@lemniscate/shared/audit/verify-seal.ts';
 import { describeSeal, readAnchor, readLogKey, readNotes } from './audit-checkpoints.ts';
 import type { SealResult } from './audit-checkpoints.ts';
-import { createActingPeople, describePeople, readPeopleFile } from './audit-people.ts';
+import { indexOf, openExport } from './audit-export.ts';
+import { createActingPeople, describePeople } from './audit-people.ts';
 import type { ActingPeople, ActingPerson } from './audit-people.ts';
 import { proveOnline } from './audit-proofs.ts';
 import type { ProvedEntry } from './audit-proofs.ts';
@@ -59,9 +57,6 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** No entry's line is longer: 64 KiB as base64 and escaped. */
-const longestLine = 1024 * 1024;
-
 const help = `
 Recomputes every digest in this process from the stored bytes; believes nothing that the fleet says about itself.
 Exit code 0: whole. 1: broken, with the first broken entry of each chain.
@@ -71,6 +66,8 @@ Exit code 0: whole. 1: broken, with the first broken entry of each chain.
   lemniscate audit verify --file audit.ndjson    a sink's file, without the fleet
   lemniscate audit verify --file audit.ndjson --key log-key.pem.pub
                                                  and the signed checkpoints beside it (audit.ndjson.checkpoints)
+  lemniscate audit verify --file FOLDER --key log-key.pem.pub
+                                                 a copy of what the S3 sink wrote: segments, checkpoints, manifests
   … --from ANCHOR                                and held against a checkpoint from elsewhere (a SIEM, Object Lock); a line
                                                  of a .checkpoints file has what it takes to walk only what is behind it
   lemniscate audit verify --session s_… --key KEY
@@ -87,7 +84,7 @@ export function registerAuditVerify(program: Command, io: AuditVerifyIo): void {
     .command('verify')
     .description('Walks the audit log and names the first broken entry.')
     .option('--session <id>', 'only this session’s chain')
-    .option('--file <path>', 'a file that the exporter wrote, instead of the API')
+    .option('--file <path>', 'a file that the exporter wrote, or a copy of its bucket, instead of the API')
     .option('--anchor <path>', 'a file that the exporter wrote, to hold the API’s log against')
     .option('--key <key>', 'the log’s public key, or a file with it; with --file or --session')
     .option('--checkpoints <path>', 'the signed checkpoints; default: FILE.checkpoints')
@@ -270,11 +267,13 @@ async function walkFile(
 ): Promise<{ result: AuditVerification; ends: ReturnType<LogVerifier['ends']> }> {
   const verifier = createLogVerifier(from);
   const people = createActingPeople();
-  people.named(await readPeopleFile(`${path}.people`));
-  let fault: ChainFault | null = null;
+  const copy = await openExport(path);
+  people.named(await copy.people());
+  let fault = await copy.check();
   let number = 0;
   let reached = 0;
-  for await (const line of wholeLines(path)) {
+  for await (const line of copy.lines()) {
+    if (fault !== null) break;
     number += 1;
     if (from > 0 && indexOf(line) < from) {
       reached = indexOf(line) + 1;
@@ -305,38 +304,6 @@ async function walkFile(
   };
 }
 
-/** The lines of a file, or of the files that it was rotated into (`PATH.FIRSTINDEX`), in order. */
-async function* wholeLines(path: string): AsyncGenerator<string> {
-  const rotated = await listRotated(path);
-  for (const file of rotated.length === 0 ? [path] : rotated) yield* linesOf(file);
-}
-
-async function listRotated(path: string): Promise<string[]> {
-  const name = basename(path);
-  const names = await readdir(dirname(path)).catch(() => []);
-  const isRotated = (entry: string): boolean =>
-    entry.startsWith(`${name}.`) && /^\d{15}$/.test(entry.slice(name.length + 1));
-  return names
-    .filter(isRotated)
-    .toSorted()
-    .map((entry) => join(dirname(path), entry));
-}
-
-async function* linesOf(path: string): AsyncGenerator<string> {
-  let rest = '';
-  try {
-    for await (const chunk of createReadStream(path, 'utf8')) {
-      const lines = (rest + String(chunk)).split('\n');
-      rest = lines.pop() ?? '';
-      yield* lines;
-      if (rest.length > longestLine) yield rest;
-    }
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CodedError('not_found', `The file ${path} cannot be read (${why}).`, { path }, error);
-  }
-}
-
 function parseLine(line: string): SinkLine | null {
   try {
     const parsed = sinkLineSchema.safeParse(JSON.parse(line));
@@ -351,12 +318,13 @@ function parseLine(line: string): SinkLine | null {
 async function verifySealed(path: string, options: Options): Promise<AuditVerification> {
   const key = await readLogKey(options.key ?? '');
   const anchor = options.from === undefined ? null : await readAnchor(options.from);
+  const first = anchor?.frontier === undefined ? 0 : anchor.number;
   const seals = createSealVerifier({
     key,
-    notes: await readNotes(
-      options.checkpoints ?? `${path}.checkpoints`,
-      anchor?.frontier === undefined ? 0 : anchor.number,
-    ),
+    notes:
+      options.checkpoints === undefined
+        ? await (await openExport(path)).notes(first)
+        : await readNotes(options.checkpoints, first),
     anchors: anchor === null ? [] : [anchor.note],
     ...(anchor?.frontier === undefined ? {} : { from: anchor.frontier }),
   });
@@ -366,9 +334,6 @@ async function verifySealed(path: string, options: Options): Promise<AuditVerifi
   if (fault === null) return { ...result, sealed };
   return { ...result, verified: false, faults: [fault], sealed };
 }
-
-/** Lines begin with their index, so those before an anchor need not be parsed. */
-const indexOf = (line: string): number => Number(/^\{"index":(\d+),/.exec(line)?.[1] ?? Infinity);
 
 function describe(result: AuditVerification): string {
   const broken = result.faults.map(({ message }) => `BROKEN ${makeVisibleLine(message)}\n`).join('');
