@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { PolicyInput } from '@lemniscate/shared/policy/policy.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
@@ -8,6 +9,7 @@ import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
 import { listApprovals } from '../approvals/approval-row.ts';
 import { decideApproval, expireApproval } from '../approvals/decide-approval.ts';
+import { ingestBatch } from '../events/ingest-batch.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { Person } from '../identity.ts';
 import { endSession } from '../sessions/end-session.ts';
@@ -54,6 +56,36 @@ test('a free call goes at once, is written once, and a repeat gets the same answ
   assert.equal((await counters(claim)).actions_used, 1);
   assert.deepEqual(await types(claim), ['session.opened', 'tool.proposed', 'tool.decided']);
   await assert.rejects(ask(claim, proposal('c1', 'b.txt')), { code: 'conflict' });
+});
+
+test('a permit is for one execution: once the call has begun, by its server’s own word, there is none', async () => {
+  for (const began of ['calling', 'done', 'errored', 'canceled'] as const) {
+    const claim = await openTestSession(record, { policy: free });
+    assert.equal((await ask(claim, proposal('c1'))).verdict, 'go');
+    assert.equal((await ask(claim, proposal('c1'))).verdict, 'go', 'an answer that was lost is had again');
+    const event = { type: 'tool_call', callId: 'c1', turn: 1, tool: 'read_file', state: began };
+    const batch = { firstSeq: 1, events: [{ at: new Date().toISOString(), event }] };
+    await ingestBatch(record, claim, batch);
+    const both = await Promise.allSettled([ask(claim, proposal('c1')), ask(claim, proposal('c1'))]);
+    for (const result of both)
+      assert.ok(result.status === 'rejected' && isCodedError(result.reason, 'conflict'), began);
+    assert.equal((await counters(claim)).actions_used, 1);
+  }
+});
+
+test('what a permit is given for has its decision in the record itself', async () => {
+  const claim = await openTestSession(record, { policy: free });
+  await ask(claim, proposal('c1'));
+  const undecided = (set: string) =>
+    record.database.query(`UPDATE tool_calls SET ${set} WHERE session_id = $1`, [claim.sessionId]);
+  await assert.rejects(undecided('decided_by = NULL'), /tool_calls_decided/);
+  await assert.rejects(undecided(`decided_by = 'nobody'`), /decided_by/);
+  const asked = await openTestSession(record, { interactive: true });
+  await ask(asked, proposal('c1'));
+  const settled = record.database.query(`UPDATE approvals SET state = 'approved' WHERE session_id = $1`, [
+    asked.sessionId,
+  ]);
+  await assert.rejects(settled, /approvals_decided/);
 });
 
 test('nothing is permitted to a foreign or past attempt', async () => {

@@ -9,6 +9,7 @@ import { grantPattern } from '@lemniscate/shared/policy/grant-pattern.ts';
 import { requiredPeople } from '@lemniscate/shared/policy/four-eyes.ts';
 import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
 import { isRemoteToolName } from '@lemniscate/shared/tools/remote-tool.ts';
+import type { ToolCallState } from '@lemniscate/shared/tool-call/state.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import { mustWaitForChild } from '@lemniscate/shared/budget/held-by-children.ts';
@@ -126,6 +127,7 @@ interface Decided {
 
 interface KnownCall extends Record<string, unknown> {
   readonly answer: unknown;
+  readonly state: ToolCallState | null;
   readonly arguments_digest: string | null;
   readonly approval: KnownApproval | null;
   /** The approval that somebody gave to all calls of this pattern in the session. */
@@ -147,7 +149,7 @@ async function decide(
     lockLiveAttempt(tx, claim),
     // Sent with the lock and run after it, so it sees what whoever held the lock has written.
     tx.query<KnownCall>(
-      `SELECT c.answer, c.arguments_digest, to_jsonb(p) AS approval, to_jsonb(g) AS granted,
+      `SELECT c.answer, c.state, c.arguments_digest, to_jsonb(p) AS approval, to_jsonb(g) AS granted,
          EXISTS (SELECT 1 FROM tool_calls u WHERE u.session_id = s.id AND u.attempt < $2 AND u.abandoned_at IS NOT NULL
            AND u.tool = $5 AND u.arguments_digest = $4) AS lost_before,
          EXISTS (SELECT 1 FROM sessions w WHERE w.parent_id = s.id AND w.reported_at IS NULL) AS delegated
@@ -184,6 +186,7 @@ async function decide(
   const isRemote = isRemoteToolName(proposal.tool);
   if (known?.answer != null) {
     const answer = permitAnswerSchema.parse(known.answer);
+    if (answer.verdict === 'go') refuseUsed(claim, proposal, known.state);
     if (!isRemote || answer.verdict !== 'go' || answer.result !== undefined) return { answer, asked: false };
     return { answer: await repeatRemoteCall(tx, claim, proposal.callId, answer), asked: false };
   }
@@ -263,6 +266,16 @@ const judgementMs = 500;
 function lateAfter(clock: Clock): () => boolean {
   const deadline = clock.monotonicMs() + judgementMs;
   return () => clock.monotonicMs() > deadline;
+}
+
+/** A permit is for one execution: a repeat gets the same answer until the call has begun, and none afterwards. */
+function refuseUsed(claim: AttemptClaim, { callId }: Proposal, state: ToolCallState | null): void {
+  if (state === 'generating' || state === 'generated') return;
+  throw new CodedError(
+    'conflict',
+    `The permit of call ${callId} of session ${claim.sessionId} has been used: the call is ${state}. What is to run again is a call of its own.`,
+    { session: claim.sessionId, call: callId, state },
+  );
 }
 
 /** Nothing of the call is on record yet: it is judged when the sub-agent has ended. */
