@@ -255,6 +255,54 @@ test('a new attempt asks the same question without asking the person twice, and 
   assert.equal((await ask(second, proposal('c1'))).verdict, 'go');
 });
 
+test('a lost attempt’s question and its answer move to the same request under another id, once', async () => {
+  const lose = async (claim: AttemptClaim): Promise<AttemptClaim> => {
+    const next = { ...claim, attempt: claim.attempt + 1 };
+    await record.database.query(`UPDATE attempts SET state = 'lost' WHERE session_id = $1`, [
+      claim.sessionId,
+    ]);
+    await record.database.query('UPDATE sessions SET attempt = $2 WHERE id = $1', [
+      claim.sessionId,
+      next.attempt,
+    ]);
+    await record.database.query(
+      `INSERT INTO attempts SELECT session_id, $2, server_id, boot_id, 'live', relay_token_hash, lease_expires_at,
+         start_deadline FROM attempts WHERE session_id = $1 AND attempt = $3`,
+      [claim.sessionId, next.attempt, claim.attempt],
+    );
+    return next;
+  };
+  const first = await openTestSession(record, { interactive: true });
+  await ask(first, proposal('toolu_1'));
+  const second = await lose(first);
+  assert.equal((await ask(second, proposal('toolu_2', 'other.txt'))).verdict, 'waiting');
+  assert.equal((await ask(second, proposal('toolu_3'))).verdict, 'waiting');
+  const approvals = await listApprovals(record.database, first.sessionId);
+  assert.deepEqual(approvals.map(({ callId, state }) => [callId, state]).sort(), [
+    ['toolu_2', 'waiting'],
+    ['toolu_3', 'waiting'],
+  ]);
+  const moved = approvals.find(({ callId }) => callId === 'toolu_3');
+  assert.ok(moved);
+  await decideApproval(record, ada, first.sessionId, moved.id, {
+    decision: 'approve',
+    argumentsDigest: moved.argumentsDigest,
+  });
+  // lost again, before the answer was heard: it counts in the third attempt
+  const third = await lose(second);
+  const answer = await ask(third, proposal('toolu_4'));
+  assert.ok(answer.verdict === 'go' && answer.decidedBy === 'human');
+  assert.equal((await ask(third, proposal('toolu_5'))).verdict, 'waiting', 'and no second time');
+  const fourth = await lose(third);
+  assert.equal((await ask(fourth, proposal('toolu_6'))).verdict, 'waiting');
+  const asked = await listApprovals(record.database, first.sessionId);
+  assert.deepEqual(
+    asked.map(({ callId, state }) => `${callId} ${state}`).sort(),
+    ['toolu_2 waiting', 'toolu_4 approved', 'toolu_6 waiting'],
+    'what was permitted stays with its call',
+  );
+});
+
 test('a decision on an ended session is refused', async () => {
   const claim = await openTestSession(record, { interactive: true });
   await ask(claim, proposal('c1'));

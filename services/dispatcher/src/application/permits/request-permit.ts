@@ -13,6 +13,7 @@ import type { ToolCallState } from '@lemniscate/shared/tool-call/state.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import { mustWaitForChild } from '@lemniscate/shared/budget/held-by-children.ts';
+import { adoptApproval } from '../approvals/adopt-approval.ts';
 import { askForExtension } from '../budgets/ask-extension.ts';
 import { findWaitingExtension } from '../budgets/extension-row.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
@@ -174,8 +175,6 @@ async function decide(
   const outcomeUnknown =
     known?.lost_before === true && (isRemoteToolName(proposal.tool) || mayHaveActedOutside(locked));
   const found = { ...locked, waited_ms: waited, spent, outcome_unknown: outcomeUnknown };
-  // What somebody decided about this very call comes before what they said about its like.
-  const approval = known?.approval ?? (outcomeUnknown ? null : (known?.granted ?? null));
   const proposedBefore = known?.arguments_digest ?? null;
   if (proposedBefore !== null && proposedBefore !== proposal.argumentsDigest)
     throw new CodedError(
@@ -192,6 +191,10 @@ async function decide(
   }
 
   const isNew = proposedBefore === null;
+  const mayAdopt = isNew && known?.approval == null && claim.attempt > 1 && !outcomeUnknown;
+  const adopted = mayAdopt ? await adoptApproval(deps, tx, claim, proposal) : null;
+  // What somebody decided about this very call comes before what they said about its like.
+  const approval = known?.approval ?? adopted ?? (outcomeUnknown ? null : (known?.granted ?? null));
   const held = known?.delegated === true ? await readHeldByChildren(tx, claim.sessionId) : nothingHeld;
   const session = { ...found, ...held.used };
   const judgement = judgeProposal(session, proposal, approval, isNew, lateAfter(deps.clock));
@@ -245,7 +248,7 @@ async function decide(
   }
   if (approval !== null) {
     if (isNew) await recordRepeatedQuestion(deps, tx, context);
-    return { answer: { verdict: 'waiting', approvalId: approval.id }, asked: false };
+    return { answer: { verdict: 'waiting', approvalId: approval.id }, asked: adopted !== null };
   }
   const approvalId = deps.newId('approval');
   const asked = await recordQuestion(deps, tx, context, approvalId, requiredPeople(session.policy, proposal));
