@@ -3,15 +3,9 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createObjectCache } from '@lemniscate/agent-server/adapters/object-cache-folder.ts';
-import { uploadObject } from '@lemniscate/agent-server/adapters/upload-object.ts';
 import { gather } from '@lemniscate/agent-server/application/sessions/lay-attachments.ts';
 import type { SyncContext } from '@lemniscate/agent-server/application/sessions/lay-attachments.ts';
 import { pushCollected } from '@lemniscate/agent-server/application/sessions/push-collected.ts';
-import { attachmentAddresses } from '@lemniscate/dispatcher/application/agents/attachment-addresses.ts';
-import type { AttemptClaim } from '@lemniscate/dispatcher/application/events/live-attempt.ts';
-import { announceUpload } from '@lemniscate/dispatcher/application/uploads/announce-upload.ts';
-import { completeUpload } from '@lemniscate/dispatcher/application/uploads/complete-upload.ts';
-import { attemptOwner } from '@lemniscate/dispatcher/application/uploads/upload-row.ts';
 import { createTestRecord } from '@lemniscate/dispatcher/testing/traffic/record.ts';
 import type { TestRecord } from '@lemniscate/dispatcher/testing/traffic/record.ts';
 import { openTestSession } from '@lemniscate/dispatcher/testing/traffic/session.ts';
@@ -22,6 +16,7 @@ import { startStores } from '@lemniscate/local/stores.ts';
 import type { FolderFile } from '@lemniscate/shared/agents/folder.ts';
 import { distribution, goalAtMost } from '../benchmark.ts';
 import type { BenchIo, Benchmark } from '../benchmark.ts';
+import { remember, syncContext } from './sync-context.ts';
 
 /** Small files of a memory; `LEMNISCATE_BENCH_FILES` makes a smaller run. */
 const usualFiles = 1_000;
@@ -58,8 +53,18 @@ async function openRecord(io: BenchIo, folder: string, parts: AsyncDisposableSta
   parts.defer(() => stores.stop());
   process.env['LEMNISCATE_TEST_DATABASE_URL'] = stores.databaseUrl;
   process.env['LEMNISCATE_TEST_REDIS_URL'] = stores.redisUrl;
-  process.env['LEMNISCATE_TEST_S3_ENDPOINT'] = io.environment['S3_ENDPOINT'] ?? stores.s3.endpoint;
-  const record = await createTestRecord();
+  const {
+    S3_ENDPOINT: endpoint,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secret,
+  } = io.environment;
+  const record = await createTestRecord({
+    store: {
+      endpoint: endpoint ?? stores.s3.endpoint,
+      accessKeyId: accessKeyId ?? 'test',
+      secretAccessKey: secret ?? 'test',
+    },
+  });
   parts.defer(() => record.close());
   return record;
 }
@@ -68,11 +73,8 @@ async function measure(io: BenchIo, folder: string, record: TestRecord) {
   const count = Number(io.environment['LEMNISCATE_BENCH_FILES'] ?? usualFiles);
   const claim = await openTestSession(record);
   const cacheAt = (name: string) => createObjectCache(join(folder, name), 1024 ** 3);
-  const contextWith = (cache: string, files: readonly FolderFile[]): SyncContext => ({
-    held: claim,
-    order: { attachments: [{ folder: 'memory', files: [...files] }] },
-    deps: { objectCache: cacheAt(cache), uploadObject, dispatcher: dispatcherOf(record, claim) },
-  });
+  const contextWith = (cache: string, files: readonly FolderFile[]): SyncContext =>
+    syncContext(record, claim, cacheAt(cache), files);
 
   io.say(`storing ${count} files`);
   const writer = cacheAt('writer');
@@ -110,49 +112,6 @@ async function measure(io: BenchIo, folder: string, record: TestRecord) {
       goalAtMost(`${figures[name].name}, p50`, 'ms', goals[name], figures[name].p50),
     ),
   };
-}
-
-/** The dispatcher's own answers, in this process: what is measured is the moving, not the line between two services. */
-function dispatcherOf(record: TestRecord, claim: AttemptClaim): SyncContext['deps']['dispatcher'] {
-  const refuse = () => Promise.reject(new Error('this benchmark only moves contents'));
-  return {
-    requestUpload: (_held, request) => announceUpload(record, 'local', attemptOwner(claim), request),
-    completeUpload: async (_held, uploadId) => {
-      await completeUpload(record, uploadId, attemptOwner(claim));
-    },
-    objectAddresses: (_held, digests) => attachmentAddresses(record, claim, digests),
-    heartbeat: refuse,
-    nextRequests: refuse,
-    answerRequest: refuse,
-    resolveEnvironment: refuse,
-    sendEvents: refuse,
-    askPermit: refuse,
-    nextMessage: refuse,
-    sendResult: refuse,
-    takeCheckpoint: refuse,
-    giveBack: refuse,
-    askModel: refuse,
-    relayModel: refuse,
-    warm: refuse,
-    close: refuse,
-  };
-}
-
-/** The memory names the files, and the session was given them: a server may then ask for their addresses. */
-async function remember(
-  record: TestRecord,
-  claim: AttemptClaim,
-  files: readonly FolderFile[],
-): Promise<void> {
-  const at = new Date().toISOString();
-  await record.database.query(
-    `INSERT INTO memories (agent_id, project_id, version, files, session_id, changed_by)
-     VALUES ('default', 'local', 1, $1, $2, 'bench')`,
-    [JSON.stringify(files.map((file) => ({ ...file, session: claim.sessionId, at }))), claim.sessionId],
-  );
-  await record.database.query(`UPDATE sessions SET agent = 'default', memory_version = 1 WHERE id = $1`, [
-    claim.sessionId,
-  ]);
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -8,8 +8,10 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { maxWaitSeconds } from '@lemniscate/shared/api/session.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
+import { writeTicket } from './http/mcp/streams.ts';
 import { callTool, connectMcp } from './testing/mcp-client.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
@@ -82,7 +84,74 @@ describe('the MCP endpoint', () => {
     assert.ok((agents.value as { agents: { id: string }[] }).agents.some((agent) => agent.id === 'default'));
   });
 
-  test('wait blocks with progress, survives a cut connection and a restart, and opens one session', async () => {
+  test('a restart in the middle of a wait: the client comes back to another dispatcher and gets the one answer', async () => {
+    const first = await fleet.startDispatcher();
+    const proxy = await startTcpProxy(first.publicPort);
+    const away = await connectMcp(`http://127.0.0.1:${proxy.port}/mcp`, fleet.token);
+    try {
+      const told: number[] = [];
+      const before = Promise.withResolvers<void>();
+      const afterwards = Promise.withResolvers<void>();
+      let restarted = false;
+      const waiting = away.callTool(
+        { name: 'create_session', arguments: { ...ordinaryRequest, wait: true, instruction: 'restart me' } },
+        undefined,
+        {
+          timeout: 120_000,
+          onprogress: ({ progress }) => {
+            told.push(progress);
+            (restarted ? afterwards : before).resolve();
+          },
+        },
+      );
+      await before.promise;
+      await first.stop();
+      const second = await fleet.startDispatcher();
+      restarted = true;
+      proxy.pointTo(second.publicPort);
+      await afterwards.promise;
+      const [row] = await fleet.sql<{ id: string }>(
+        `SELECT id FROM sessions WHERE instruction = 'restart me'`,
+      );
+      await second.call('POST', `/v1/sessions/${row?.id}/stop`);
+      const { session } = (await waiting).structuredContent as { session: SessionView };
+      assert.deepEqual([session.id, session.state], [row?.id, 'user_stopped']);
+      assert.equal((await fleet.sql(`SELECT 1 FROM sessions WHERE instruction = 'restart me'`)).length, 1);
+      assert.deepEqual(
+        told,
+        told.toSorted((one, other) => one - other),
+        'its progress goes on from where it was',
+      );
+      await second.stop();
+    } finally {
+      await away.close();
+      proxy.close();
+    }
+  });
+
+  test('where time has run out the answer is the session’s id and how to look again', async () => {
+    const key = 'a-call-of-eleven-minutes-ago';
+    const opened = await callTool(client, 'create_session', { ...ordinaryRequest, idempotency_key: key });
+    const { id } = (opened.value as Answered).session;
+    const ticket = writeTicket(
+      { key, requestId: 7, progressToken: null, askedAt: Date.now() - (maxWaitSeconds + 1) * 1_000 },
+      1,
+    );
+    const answer = await fetch(url, {
+      headers: {
+        accept: 'text/event-stream',
+        authorization: `Bearer ${fleet.token}`,
+        'last-event-id': ticket,
+      },
+    });
+    assert.equal(answer.status, 200);
+    const line = /^data: (.*)$/m.exec(await answer.text())?.[1] ?? '{}';
+    const said = JSON.parse(line) as { id: number; result: { structuredContent: Answered } };
+    assert.deepEqual([said.id, said.result.structuredContent.session.id], [7, id]);
+    assert.match(said.result.structuredContent.note ?? '', new RegExp(`get_session with id ${id}`));
+  });
+
+  test('wait blocks with progress, survives a cut connection, and opens one session', async () => {
     const proxy = await startTcpProxy(dispatcher.publicPort);
     const away = await connectMcp(`http://127.0.0.1:${proxy.port}/mcp`, fleet.token);
     try {

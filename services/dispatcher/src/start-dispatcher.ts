@@ -286,6 +286,7 @@ async function build(
       issuer,
       requestsPerMinute: config.LEMNISCATE_REQUESTS_PER_MINUTE,
       issuerUrl: config.LEMNISCATE_OIDC_ISSUER ?? null,
+      scopes: config.LEMNISCATE_OIDC_SCOPES.split(' ').filter((scope) => scope !== ''),
       publicUrl: () => publicUrlOf(config, port),
       internalUrl: () => `https://${config.LEMNISCATE_INTERNAL_HOST}:${internal.port}`,
       ready: { postgres: () => database.query('SELECT 1'), redis: () => delivery.redis.ping() },

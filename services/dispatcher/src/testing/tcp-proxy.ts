@@ -8,6 +8,8 @@ export interface TcpProxy {
   /** Drops every connection and refuses new ones. */
   cut(): void;
   mend(): void;
+  /** Where new connections lead from now on. */
+  pointTo(port: number): void;
   /** Connections that stand now. */
   connections(): number;
   close(): void;
@@ -16,13 +18,14 @@ export interface TcpProxy {
 /** Passes everything on to `127.0.0.1:port`. */
 export async function startTcpProxy(port: number): Promise<TcpProxy> {
   let isCut = false;
+  let target = port;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     if (isCut) {
       near.destroy();
       return;
     }
-    const far = connect(port, '127.0.0.1');
+    const far = connect(target, '127.0.0.1');
     for (const [socket, other] of [
       [near, far],
       [far, near],
@@ -51,6 +54,9 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     },
     mend: () => {
       isCut = false;
+    },
+    pointTo: (other) => {
+      target = other;
     },
     connections: () => sockets.size / 2,
     close: () => {

@@ -23,6 +23,9 @@ export interface TestIssuer {
   stop(): Promise<void>;
 }
 
+/** Where the program on somebody's machine is sent back to. */
+export const mcpRedirect = 'http://127.0.0.1:2/callback';
+
 export async function startTestIssuer(options: {
   readonly accounts: Readonly<Record<string, TestAccount>>;
   readonly redirectUris: () => string[];
@@ -58,15 +61,32 @@ export async function startTestIssuer(options: {
           response_types: [],
           redirect_uris: [],
         },
+        // A program on somebody's machine: no secret, so its codes are bound to a verifier (PKCE).
+        {
+          client_id: 'mcp-client',
+          token_endpoint_auth_method: 'none',
+          grant_types: ['authorization_code', 'refresh_token'],
+          response_types: ['code'],
+          redirect_uris: [mcpRedirect],
+        },
       ],
+      pkce: { required: (_context, { clientId: id }) => id === 'mcp-client' },
+      issueRefreshToken: (_context, { clientId: id }) => Promise.resolve(id === 'mcp-client'),
+      extraTokenClaims: (_context, token) => {
+        const account = 'accountId' in token ? options.accounts[token.accountId ?? ''] : undefined;
+        return account === undefined ? {} : { name: account.name, groups: [...account.groups] };
+      },
       claims: { openid: ['sub'], profile: ['name', 'groups'], email: ['email', 'email_verified'] },
       conformIdTokenClaims: false,
       features: {
         deviceFlow: { enabled: true },
         devInteractions: { enabled: true },
         clientCredentials: { enabled: true },
+        // Programs that nobody has set up make themselves known (RFC 7591).
+        registration: { enabled: true },
         resourceIndicators: {
           enabled: true,
+          useGrantedResource: () => true,
           getResourceServerInfo: (_context, resource) => ({
             scope: '',
             audience: resource,

@@ -8,7 +8,7 @@ import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { Person } from '../identity.ts';
 import type { CredentialOwner, CredentialStore } from '../ports/credential-store.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import { requireAgentAdmin } from './agents.ts';
+import { projectOfSeenAgent, requireAgentAdmin } from './agents.ts';
 import type { AgentDeps } from './agents.ts';
 
 export interface AgentCredentialDeps extends AgentDeps {
@@ -65,22 +65,15 @@ export async function listAgentCredentials(
   return deps.credentials.list(deps.database, ownerOf(agent));
 }
 
-/** The agent's project; a stranger learns no more than that there is no such agent. */
 async function projectOfAgent(
   tx: Transaction,
   person: Person,
   agent: string,
   ...also: readonly 'auditor'[]
 ): Promise<string> {
-  const [row] = await tx.query<{ project_id: string }>('SELECT project_id FROM agents WHERE id = $1', [
-    agent,
-  ]);
-  if (row === undefined)
-    throw new CodedError('agent_unknown', `There is no agent "${agent}". GET /v1/agents lists them.`, {
-      agent,
-    });
-  requireAgentAdmin(person, row.project_id, 'handle the credentials of this agent', ...also);
-  return row.project_id;
+  const project = await projectOfSeenAgent(tx, person, agent);
+  requireAgentAdmin(person, project, 'handle the credentials of this agent', ...also);
+  return project;
 }
 
 async function tell(deps: AgentDeps, tx: Transaction, project: string, draft: AuditDraft): Promise<void> {

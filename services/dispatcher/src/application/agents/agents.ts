@@ -180,8 +180,17 @@ export async function readAgent(
     [id, version],
   );
   if (row !== undefined && isSeenBy(person, row.project_id)) return toView(row);
-  if (row === undefined && version !== null)
+  if (row === undefined && version !== null) {
+    await projectOfSeenAgent(tx, person, id);
     throw new CodedError('not_found', `Agent "${id}" has no version ${version}.`, { agent: id, version });
+  }
+  throw unknownAgent(id, []);
+}
+
+/** Where an agent belongs. A stranger learns no more than that there is no such agent. @throws CodedError `agent_unknown` */
+export async function projectOfSeenAgent(tx: Transaction, person: Person, id: string): Promise<string> {
+  const [row] = await tx.query<{ project_id: string }>('SELECT project_id FROM agents WHERE id = $1', [id]);
+  if (row !== undefined && isSeenBy(person, row.project_id)) return row.project_id;
   throw unknownAgent(id, []);
 }
 

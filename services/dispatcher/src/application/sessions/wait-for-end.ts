@@ -1,3 +1,4 @@
+import type { Clock } from '@lemniscate/shared/clock.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import type { LiveEvents } from '../ports/live-events.ts';
@@ -7,6 +8,7 @@ import { unknownSession } from './session-row.ts';
 export interface WaitDeps {
   readonly database: Transaction;
   readonly live: Pick<LiveEvents, 'subscribe'>;
+  readonly clock: Clock;
 }
 
 /** Live signals may be lost; the record is looked at this often whatever they say. */
@@ -23,7 +25,7 @@ export async function waitForEnd(
   waitMs: number,
   gone: AbortSignal,
 ): Promise<boolean> {
-  const deadline = performance.now() + waitMs;
+  const deadline = deps.clock.monotonicMs() + waitMs;
   let wake = Promise.withResolvers<void>();
   const wakeUp = (): void => wake.resolve();
   const unsubscribe = deps.live.subscribe(sessionId, wakeUp);
@@ -38,7 +40,7 @@ export async function waitForEnd(
       );
       if (row === undefined) throw unknownSession(sessionId);
       if (sessionHasEnded(row.state)) return true;
-      const left = deadline - performance.now();
+      const left = deadline - deps.clock.monotonicMs();
       if (left <= 0 || gone.aborted) return false;
       const timer = setTimeout(wakeUp, Math.min(left, recheckMs));
       await wake.promise.finally(() => clearTimeout(timer));

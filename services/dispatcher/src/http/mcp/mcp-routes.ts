@@ -34,7 +34,8 @@ export function registerMcpRoutes(app: App, deps: McpRouteDeps): void {
   app.post(mcpPath, { schema: { body: messageSchema } }, async (request, reply) => {
     refuseForeignOrigin(request);
     requireAccept(request, 'application/json', 'text/event-stream');
-    const ticket = ticketOf(request.body, () => `mcp_${deps.newId('request')}`, Date.now());
+    const now = deps.clock.now().getTime();
+    const ticket = ticketOf(request.body, () => `mcp_${deps.newId('request')}`, now);
     await serveMessage(deps, request, reply, ticket);
   });
 

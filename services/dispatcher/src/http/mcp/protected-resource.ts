@@ -10,6 +10,8 @@ export interface ProtectedResourceDeps {
   readonly publicUrl: () => URL;
   /** Address of the organisation's issuer; null where people log in at their own machine. */
   readonly issuerUrl: string | null;
+  /** What a client has to ask the issuer for: many issuers give no token at all for nothing. */
+  readonly scopes: readonly string[];
 }
 
 /** The audience that a token for the MCP endpoint names: the endpoint's own address (RFC 8707). */
@@ -21,6 +23,7 @@ const metadataSchema = z.object({
   resource: z.string(),
   resource_name: z.string(),
   authorization_servers: z.array(z.string()),
+  scopes_supported: z.array(z.string()),
   bearer_methods_supported: z.array(z.string()),
 });
 
@@ -37,6 +40,7 @@ export function registerProtectedResource(app: App, deps: ProtectedResourceDeps)
         resource: mcpResource(deps.publicUrl()),
         resource_name: 'Lemniscate',
         authorization_servers: [deps.issuerUrl],
+        scopes_supported: [...deps.scopes],
         bearer_methods_supported: ['header'],
       };
     });
@@ -46,7 +50,8 @@ export function registerProtectedResource(app: App, deps: ProtectedResourceDeps)
     const challenge = challengeOf(reply.statusCode, request.headers.authorization !== undefined);
     if (challenge === null) return;
     const metadata = new URL(`${metadataPath}${mcpPath}`, deps.publicUrl()).href;
-    void reply.header('www-authenticate', `Bearer ${challenge}resource_metadata="${metadata}"`);
+    const scope = deps.issuerUrl === null ? '' : `, scope="${deps.scopes.join(' ')}"`;
+    void reply.header('www-authenticate', `Bearer ${challenge}resource_metadata="${metadata}"${scope}`);
   });
 }
 

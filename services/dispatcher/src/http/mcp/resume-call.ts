@@ -57,9 +57,9 @@ async function outcome(
   send: (message: object) => void,
 ) {
   const { deps, person } = caller;
-  const deadline = Date.now() + commitMs;
+  const deadline = deps.clock.monotonicMs() + commitMs;
   let id = await findOpenedSession(deps.database, person.subject, ticket.key);
-  while (id === null && Date.now() < deadline && !gone.aborted) {
+  while (id === null && deps.clock.monotonicMs() < deadline && !gone.aborted) {
     await pause(200);
     id = await findOpenedSession(deps.database, person.subject, ticket.key);
   }

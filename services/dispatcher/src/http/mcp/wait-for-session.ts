@@ -15,6 +15,7 @@ export interface SessionProgress {
 
 /**
  * Blocks until the session has ended, at most `maxWaitSeconds` after the call arrived, and tells how it goes on.
+ * @param askedAt when the call arrived, milliseconds since 1970: another dispatcher may have taken it
  * @returns the session as it then is; null when the caller has gone, who may come back
  */
 export async function waitForSession(
@@ -24,13 +25,13 @@ export async function waitForSession(
   gone: AbortSignal,
   tell: (progress: SessionProgress) => Promise<void>,
 ): Promise<SessionView | null> {
-  const waited = (): number => Date.now() - askedAt;
+  const waited = (): number => deps.clock.now().getTime() - askedAt;
   for (;;) {
     const left = maxWaitSeconds * 1_000 - waited();
     const ended = await waitForEnd(deps, sessionId, Math.max(0, Math.min(progressMs, left)), gone);
     if (gone.aborted) return null;
     const session = await getSession(deps.database, sessionId);
-    if (ended || left <= 0) return session;
+    if (ended || left <= progressMs) return session;
     const message = `session ${sessionId} is ${session.state} (${session.phase})`;
     await tell({ progress: Math.round(waited() / 100) / 10, message });
   }

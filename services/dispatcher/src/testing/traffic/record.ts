@@ -15,6 +15,8 @@ import { createNewId } from '@lemniscate/shared/id.ts';
 import type { Log } from '../../application/ports/log.ts';
 import { createTestDatabase } from '../test-database.ts';
 import { testVariable } from '../test-variable.ts';
+import { embeddedStore } from './stores.ts';
+import type { TestStore } from './stores.ts';
 
 /** Swallows records; a test that wants them reads `records`. */
 export function createTestLog(): Log & { readonly records: { level: string; message: string }[] } {
@@ -39,7 +41,7 @@ async function migrateAlone(url: URL): Promise<void> {
 export type TestRecord = Awaited<ReturnType<typeof createTestRecord>>;
 
 /** Everything real that the traffic side stands on, in one process. */
-export async function createTestRecord() {
+export async function createTestRecord({ store = embeddedStore() }: { readonly store?: TestStore } = {}) {
   const testDatabase = await createTestDatabase();
   await migrateAlone(testDatabase.url);
   const log = createTestLog();
@@ -52,11 +54,11 @@ export async function createTestRecord() {
   });
   const live = createRedisLiveEvents({ url: new URL(testVariable('LEMNISCATE_TEST_REDIS_URL')), log });
   const objects = createObjectStore({
-    endpoint: testVariable('LEMNISCATE_TEST_S3_ENDPOINT'),
+    endpoint: store.endpoint,
     bucket: `traffic-${randomBytes(6).toString('hex')}`,
     region: 'us-east-1',
-    accessKeyId: 'test',
-    secretAccessKey: secret('test'),
+    accessKeyId: store.accessKeyId,
+    secretAccessKey: secret(store.secretAccessKey),
   });
   await objects.prepare();
   const audit = createAuditLog({ clock, commitmentKey: await readCommitmentKey(database) });
