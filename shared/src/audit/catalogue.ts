@@ -87,6 +87,7 @@ const bodies = {
   'object.created': body({ object: name, project: name, type: name }),
   'object.changed': body({ object: name, version: z.int().min(1), changed: z.array(name) }),
   'object.commented': body({ object: name, comment: name }),
+  'object.attached': body({ object: name, session: name, files: z.int().min(1) }),
   'delivery.started': body({ delivery: name, cause: name, session: name, agent: name, owner: name }),
   'delivery.refused': body({ delivery: name, cause: name, reason: name }),
   'trigger.changed': body({

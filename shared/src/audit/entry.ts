@@ -62,6 +62,7 @@ export const auditEntryTypes = [
   'object.created', // object, project, type; by a person, an agent or an account outside
   'object.changed', // object, version, names of what changed, status where it did
   'object.commented', // object, comment, commitment to the text
+  'object.attached', // object, session whose files were linked to it, how many
   'delivery.started', // what started a session without a direct call: cause, delivery, session, whose rights
   'delivery.refused', // cause, delivery, reason
   'trigger.changed', // trigger, project, version, definition's digest

@@ -91,6 +91,7 @@ export const eventMappings: Readonly<Record<AuditEntryType | 'log.checkpoint', E
   'object.created': map('apiActivity', 1, 2, 'Object created'),
   'object.changed': map('apiActivity', 3, 2, 'Object changed'),
   'object.commented': map('apiActivity', 1, 2, 'Object commented'),
+  'object.attached': map('apiActivity', 1, 2, 'Files attached to an object'),
   'delivery.started': map('authorizeSession', 1, 4, 'Session started by a trigger'),
   'delivery.refused': map('authorizeSession', 99, 5, 'Trigger refused'),
   'trigger.changed': map('apiActivity', 3, 5, 'Trigger changed'),

@@ -1,14 +1,17 @@
 import type { z } from 'zod';
 import type { objectFileSchema } from '@lemniscate/shared/api/object.ts';
+import { reviewChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { typeOfFile } from '../agents/session-files.ts';
 import { requireRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { personActor } from './actor.ts';
+import { auditActor, auditSubject, personActor } from './actor.ts';
 import type { Actor } from './actor.ts';
 import { recordAct } from './history.ts';
 import { findObject } from './object-row.ts';
+import type { ObjectRow } from './object-row.ts';
 
 type ObjectFile = z.infer<typeof objectFileSchema>;
 
@@ -45,12 +48,12 @@ export async function listObjectFiles(tx: Transaction, object: string): Promise<
  * @throws CodedError `not_found`, `forbidden`
  */
 export async function attachFile(
-  { database }: { readonly database: Database },
+  deps: AttachDeps & { readonly database: Database },
   person: Person,
   id: string,
   file: { readonly session: string; readonly path: string },
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  await deps.database.transaction(async (tx) => {
     const object = await findObject(tx, person, id, 'FOR UPDATE');
     requireRole(person, object.project_id, 'attach a file', 'member', 'project_admin', 'administrator');
     const [found] = await tx.query(
@@ -64,14 +67,20 @@ export async function attachFile(
         `Session ${file.session} has no file ${file.path} in project "${object.project_id}". GET /v1/sessions/${file.session}/files lists them.`,
         { session: file.session },
       );
-    await attach(tx, id, personActor(person), file.session, [file.path]);
+    await attach(deps, tx, object, personActor(person), file.session, [file.path]);
   });
 }
 
-/** Notes the link and the act; a file that is attached already stays as it is. */
+export interface AttachDeps {
+  readonly audit: AuditLog;
+  readonly self: string;
+}
+
+/** Notes the link, the act and its entry; a file that is attached already stays as it is. */
 export async function attach(
+  deps: AttachDeps,
   tx: Transaction,
-  object: string,
+  { id: object, project_id: project }: Pick<ObjectRow, 'id' | 'project_id'>,
   actor: Actor,
   session: string,
   paths: readonly string[],
@@ -81,6 +90,13 @@ export async function attach(
      SELECT $1, $2, path, $4, $5 FROM unnest($3::text[]) AS path ON CONFLICT DO NOTHING RETURNING path`,
     [object, session, paths, actor.kind, actor.id],
   );
-  if (added.length > 0)
-    await recordAct(tx, object, actor, 'attached', { session, files: added.map(({ path }) => path) });
+  if (added.length === 0) return;
+  await recordAct(tx, object, actor, 'attached', { session, files: added.map(({ path }) => path) });
+  await deps.audit.append(tx, reviewChain(project), [
+    {
+      type: 'object.attached',
+      subject: auditSubject(actor, deps.self),
+      body: { object, session, files: added.length, ...auditActor(actor) },
+    },
+  ]);
 }

@@ -114,7 +114,7 @@ async function commentAsAgent(
     [row.session_id],
   );
   const paths = files.map(({ path }) => path);
-  if (paths.length > 0) await attach(tx, object.id, actor, row.session_id, paths);
+  if (paths.length > 0) await attach(deps, tx, object, actor, row.session_id, paths);
   const written = await insertComment(deps, tx, object, actor, {
     body: answerText({ ...row, session: row.session_id, files: paths }),
     replyTo: row.comment_id,
