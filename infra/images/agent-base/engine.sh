@@ -17,7 +17,7 @@ runtimes=()
 if command -v runsc >/dev/null; then
   cat >"$folder/daemon.json" <<JSON
 { "runtimes": { "runsc": { "path": "$(command -v runsc)",
-  "runtimeArgs": ["--network=none", "--platform=ptrace", "--ignore-cgroups"] } } }
+  "runtimeArgs": ["--network=none", "--platform=ptrace"] } } }
 JSON
   runtimes=(--config-file "$folder/daemon.json")
 fi

@@ -107,7 +107,7 @@ function unmountBelow(folder: string): void {
 /** ptrace is the platform that works without KVM; containers without a network need none of gVisor's. */
 function runtimesWith(runsc: string | undefined): Record<string, unknown> {
   if (runsc === undefined) return {};
-  return { runsc: { path: runsc, runtimeArgs: ['--network=none', '--platform=ptrace', '--ignore-cgroups'] } };
+  return { runsc: { path: runsc, runtimeArgs: ['--network=none', '--platform=ptrace'] } };
 }
 
 /** Whether an engine answers `/_ping` on a socket. */

@@ -19,8 +19,8 @@ export interface SandboxParts {
   readonly homeFolder: string;
   readonly commandUser: { readonly uid: number; readonly gid: number };
   readonly wire: Wire;
-  /** Settles when the main process is gone; `killed` tells a SIGKILL from an exit of its own. */
-  readonly exited: Promise<{ readonly killed: boolean }>;
+  /** Settles when the main process is gone. */
+  readonly exited: Promise<object>;
   /** Null when it is gone. @throws Error where they cannot be read */
   counters(): Promise<SandboxCounters | null>;
   layTree?(tree: string, under?: string): Promise<void>;
@@ -45,7 +45,9 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
 
   const cause = async (): Promise<SandboxEndCause> => {
     if (destroying) return 'destroyed';
-    const broken = watch.broken();
+    // at once: an engine removes the counters of a container with it
+    const broken = await watch.look();
+    if (destroying) return 'destroyed';
     if (broken !== null) return broken;
     let timer: NodeJS.Timeout | undefined;
     const grace = new Promise<null>((resolve) => {
@@ -55,7 +57,6 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
     clearTimeout(timer);
     if (destroying) return 'destroyed';
     if (exit === null) return 'wire_broken';
-    if (!exit.killed) return 'exited';
     return (await watch.look()) ?? 'exited';
   };
   const ended = Promise.race([wire.closed, parts.exited, watch.whenBroken]).then(async () => {

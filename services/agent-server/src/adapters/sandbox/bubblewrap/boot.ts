@@ -178,8 +178,7 @@ function liveSandbox(parts: LiveParts): Sandbox {
     homeFolder: folder.home,
     commandUser: parts.user,
     wire: parts.wire,
-    // bwrap passes a SIGKILL of its child on as exit code 137
-    exited: started.exited.then(({ code, signal }) => ({ killed: signal === 'SIGKILL' || code === 137 })),
+    exited: started.exited,
     counters: async () => ({
       ...(remains.cgroup?.counters() ?? noCounters),
       ...(await diskCounters(disks === null ? null : folder.home)),

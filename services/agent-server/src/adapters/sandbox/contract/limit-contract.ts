@@ -22,8 +22,6 @@ interface Hog {
   /** What the sandbox ends of; absent: it lives on, and `check` shows that the bound held. */
   readonly ends?: SandboxEndCause;
   check?(sandbox: Sandbox): Promise<void>;
-  /** The bound is the host's, whatever kernel runs the sandbox. */
-  readonly anyKernel?: boolean;
 }
 
 /** The disk has a size of its own, whatever was tried. */
@@ -52,7 +50,6 @@ const hogs: readonly Hog[] = [
     script: 'head -c 300000000 /dev/zero > /workspace/full',
     ends: 'sandbox_disk',
     check: diskHeld,
-    anyKernel: true,
   },
   {
     name: 'what fills the home is on the same disk',
@@ -60,7 +57,6 @@ const hogs: readonly Hog[] = [
     script: 'mkdir ~/a && head -c 300000000 /dev/zero > ~/a/full',
     ends: 'sandbox_disk',
     check: diskHeld,
-    anyKernel: true,
   },
   {
     name: 'a million small files run out of files first',
@@ -68,7 +64,6 @@ const hogs: readonly Hog[] = [
     script: `perl -e 'for (1..1_000_000) { open(my $f, ">", "/workspace/$_") or last }'`,
     ends: 'sandbox_disk',
     check: diskHeld,
-    anyKernel: true,
   },
   {
     name: 'who has used up its CPU time ends',
@@ -106,8 +101,6 @@ export function describeLimits(subject: ContractSubject): void {
     const driver = subject.create();
     for (const hog of hogs) {
       it(hog.name, async (test: TestContext) => {
-        if (subject.kernel === 'own' && hog.anyKernel !== true)
-          return test.skip('own-kernel: this bound is the runtime’s, and nothing here counts it');
         const capabilities = await driver.probe();
         if (hog.needs !== null && !capabilities[hog.needs])
           return test.skip(`kernel-limits: this machine lets us enforce no ${hog.needs}`);
@@ -130,7 +123,6 @@ export function describeLimits(subject: ContractSubject): void {
       });
     }
 
-    if (subject.kernel === 'own') return;
     it('a command gets no more CPU than its share', async (test: TestContext) => {
       if (!(await driver.probe()).cpuLimit)
         return test.skip('control-groups: this machine lets us enforce no cpuLimit');

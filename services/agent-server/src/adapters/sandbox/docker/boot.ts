@@ -113,12 +113,16 @@ interface LiveParts {
 function liveContainer(parts: LiveParts): Sandbox {
   const { place, folder, started } = parts;
   const container = place.docker.getContainer(started.containerId);
-  const liveCounters = countersOfProcess(started.pid, started.containerId);
+  const liveCounters = countersOfProcess(
+    started.pid,
+    started.containerId,
+    parts.profile.ociRuntime === 'runsc',
+  );
 
   const { disks } = place;
   const counters = async (): Promise<SandboxCounters | null> => {
+    const counted = liveCounters(); // first, for it may be gone while the disk is asked
     const disk = await diskCounters(disks === null ? null : folder.home);
-    const counted = liveCounters();
     if (counted !== null) return { ...counted, ...disk };
     // the engine knows it only once the container has stopped; its control group is gone by then
     const found = await container.inspect().catch((error: unknown) => {
@@ -138,8 +142,7 @@ function liveContainer(parts: LiveParts): Sandbox {
     homeFolder: folder.home,
     commandUser: parts.user,
     wire: parts.wire,
-    // bash, the container's PID 1, passes the death of the supervisor on as 128 + signal
-    exited: started.exited.then(({ code }) => ({ killed: code === 137 })),
+    exited: started.exited,
     counters,
     ...(disks === null || parts.profile.ociRuntime === 'runsc' || parts.profile.ociRuntime === 'kata'
       ? {} // another kernel opened the folder before anything was mounted on it

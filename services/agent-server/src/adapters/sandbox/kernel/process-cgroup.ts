@@ -13,12 +13,21 @@ function read(path: string | undefined): string | null {
   }
 }
 
+/** Of the bound of tasks; a fork bomb passes from here to the bound in less than two looks. */
+const crowdedShare = 0.5;
+
 /**
  * Finds the counters of the control group that somebody else (a container engine) made for a process. The
  * returned function answers null once the group is gone. A group that is not the container's own (gVisor may be told
  * to make none) says nothing of it.
+ * @param diesOfRefusal a kernel of its own that is refused a thread ends as a whole, and its group with it a fifth of a
+ * second later: one that was full when it was last seen has been refused, also where nobody saw the counter
  */
-export function countersOfProcess(pid: number, containerId: string): () => CgroupCounters | null {
+export function countersOfProcess(
+  pid: number,
+  containerId: string,
+  diesOfRefusal: boolean,
+): () => CgroupCounters | null {
   const mounts = readCgroupMounts(
     read('/proc/self/mountinfo') ?? '',
     (path) => read(join(path, 'cgroup.controllers')) ?? '',
@@ -36,7 +45,7 @@ export function countersOfProcess(pid: number, containerId: string): () => Cgrou
     const folder = folders.get(mounts.version2 === null ? controller : '');
     return read(folder === undefined ? undefined : join(folder, name));
   };
-  return () => {
+  const counters = (): CgroupCounters | null => {
     if (mounts.version2 !== null) {
       const cpuUs = parseCounter(file('', 'cpu.stat'), 'usage_usec');
       const memoryKills = parseCounter(file('', 'memory.events'), 'oom_kill');
@@ -52,5 +61,13 @@ export function countersOfProcess(pid: number, containerId: string): () => Cgrou
       processRefusals: parseCounter(file('pids', 'pids.events'), 'max'),
       cpuMs: cpuNs === null ? null : Math.round(Number(cpuNs) / 1e6),
     };
+  };
+  let crowded = false;
+  return () => {
+    const counted = counters();
+    if (counted === null) return crowded ? { memoryKills: null, processRefusals: 1, cpuMs: null } : null;
+    if (diesOfRefusal)
+      crowded = Number(file('pids', 'pids.current')) > Number(file('pids', 'pids.max')) * crowdedShare;
+    return counted;
   };
 }
