@@ -8,6 +8,7 @@ import { Agent } from 'undici';
 import type { ServerCommand, SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { toolNames } from '@lemniscate/shared/tools/catalogue.ts';
 import type { Outside } from '../adapters/egress/connect-proxy.ts';
+import { readProfilesFile } from '../adapters/profiles-file.ts';
 import { sandboxDrivers } from '../adapters/sandbox/registry.ts';
 import type { Config } from '../config.ts';
 import { startAgentServer } from '../start-agent-server.ts';
@@ -100,10 +101,18 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
   };
   const agent = new Agent({ connect: { ca: authority.ca, cert: ofDispatcher.cert, key: ofDispatcher.key } });
   undo.push(() => agent.destroy());
+  const image = (await readProfilesFile(config.profilesFile)).find(({ name }) => name === 'default')?.image;
+  /** As after a restart: it knows what the machine shows, and nothing else. */
+  const freshDriver = () =>
+    sandboxDrivers[config.driver === 'docker' ? 'docker' : 'bubblewrap']({
+      stateFolder: config.stateFolder,
+      serverId,
+      ...(image === undefined ? {} : { image }),
+    });
   // a server that was killed leaves its sandboxes' disks mounted
   let killed = false;
   undo.push(async () => {
-    const left = await sandboxDrivers.bubblewrap({ stateFolder: config.stateFolder, serverId }).recover();
+    const left = await freshDriver().recover();
     if (!killed && left.length > 0) throw new Error(`the server has left ${left.join(', ')}`);
   });
   const repository = makeRepository(join(folder, 'repository'));
@@ -121,7 +130,7 @@ export async function startStage(t: TestContext, change: Partial<Config> = {}): 
         body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
       };
     },
-    sandboxes: () => sandboxDrivers.bubblewrap({ stateFolder: config.stateFolder, serverId }).list(),
+    sandboxes: () => freshDriver().list(),
     files: () => leftFiles(config.stateFolder),
     atEnd: (step) => void undo.push(step),
     mayLeave: () => {
