@@ -49,9 +49,12 @@ export const files: readonly EscapeAttempt[] = [
     'no setting under /sys',
     'find /sys -maxdepth 3 -type f -writable 2>/dev/null | grep -q . && echo ESCAPED',
   ),
-  bash(
-    'no device that makes others',
-    'for d in kvm fuse loop-control net/tun vhost-net mapper/control; do ( : <> /dev/$d ) 2>/dev/null && echo ESCAPED; done',
-  ),
+  {
+    ...bash(
+      'no device that makes others',
+      'for d in kvm fuse loop-control net/tun vhost-net mapper/control; do ( : <> /dev/$d ) 2>/dev/null && echo ESCAPED; done',
+    ),
+    hostKernel: true,
+  },
   perl('no shared memory of the host', 'print "ESCAPED\\n" if defined shmget($ENV{MEMORY} + 0, 0, 0);'),
 ];

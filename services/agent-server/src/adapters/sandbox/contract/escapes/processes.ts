@@ -76,10 +76,13 @@ export const processes: readonly EscapeAttempt[] = [
     `for p in \${INSPECTED:-$(ls /proc | grep -E '^[0-9]+$')}; do [ $p = $$ ] || kill -USR1 $p 2>/dev/null; done
      for i in {1..20}; do (exec 3<>/dev/tcp/127.0.0.1/9229) 2>/dev/null && echo ESCAPED && break; sleep 0.05; done`,
   ),
-  perl(
-    'no list of the supervisor’s descriptors',
-    `${others} for my $p (@p) { opendir(my $h, "/proc/$p/fd") or next; print "ESCAPED $p\\n" if grep { /^\\d/ } readdir $h }`,
-  ),
+  {
+    ...perl(
+      'no list of the supervisor’s descriptors',
+      `${others} for my $p (@p) { opendir(my $h, "/proc/$p/fd") or next; print "ESCAPED $p\\n" if grep { /^\\d/ } readdir $h }`,
+    ),
+    hostKernel: true,
+  },
   perl(
     'no working folder or program of the supervisor',
     `${others} for my $p (@p) { print "ESCAPED $p\\n" if defined readlink("/proc/$p/cwd") || defined readlink("/proc/$p/exe") }`,
