@@ -278,10 +278,15 @@ test('a lost attempt’s question and its answer move to the same request under 
   assert.equal((await ask(second, proposal('toolu_2', 'other.txt'))).verdict, 'waiting');
   assert.equal((await ask(second, proposal('toolu_3'))).verdict, 'waiting');
   const approvals = await listApprovals(record.database, first.sessionId);
-  assert.deepEqual(approvals.map(({ callId, state }) => [callId, state]).sort(), [
-    ['toolu_2', 'waiting'],
-    ['toolu_3', 'waiting'],
-  ]);
+  assert.deepEqual(
+    approvals
+      .map(({ callId, state }) => [callId, state])
+      .toSorted(([left = ''], [right = '']) => left.localeCompare(right)),
+    [
+      ['toolu_2', 'waiting'],
+      ['toolu_3', 'waiting'],
+    ],
+  );
   const moved = approvals.find(({ callId }) => callId === 'toolu_3');
   assert.ok(moved);
   await decideApproval(record, ada, first.sessionId, moved.id, {
