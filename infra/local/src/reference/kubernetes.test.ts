@@ -6,8 +6,10 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
 import { readVariables } from './configuration.ts';
+import { manifestFaults } from './kubernetes-schemas.ts';
 
-// What can be held of the manifests without a cluster: their own references, and the restricted Pod Security Standard.
+// What can be held of the manifests without a cluster: the published schemas, their own references, and the restricted Pod
+// Security Standard.
 
 const folder = join(projectRoot, 'infra/kubernetes');
 const probe = z.looseObject({
@@ -67,6 +69,23 @@ const documents = globSync('*.yaml', { cwd: folder }).flatMap((file) =>
   }),
 );
 const ofKind = (kind: string) => documents.filter((one) => anything.parse(one).kind === kind);
+
+test('every manifest is what the published schema of its kind takes', () => {
+  // Kustomize reads its own file, the API server never sees it.
+  const applied = documents.map((one) => anything.parse(one)).filter(({ kind }) => kind !== 'Kustomization');
+  assert.ok(applied.length >= 10);
+  assert.deepEqual(applied.flatMap(manifestFaults), []);
+});
+
+test('the check against the schemas can fail: wrong types, unknown fields and kinds are found', () => {
+  const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'x' } };
+  assert.deepEqual(manifestFaults({ ...service, spec: { ports: [{ port: 7420 }] } }), []);
+  assert.match(manifestFaults({ ...service, spec: { ports: [{ port: 'http' }] } })[0] ?? '', /integer|type/);
+  assert.deepEqual(manifestFaults({ ...service, spec: { ports: [{ port: 7420, hostPort: 1 }] } }), [
+    'v1 Service knows no /spec/ports/0/hostPort',
+  ]);
+  assert.deepEqual(manifestFaults({ ...service, apiVersion: 'v2' }), ['there is no schema of v2 Service']);
+});
 
 test('every container runs as the restricted standard wants it, with probes and bounds', () => {
   const deployments = ofKind('Deployment').map((one) => deployment.parse(one));
