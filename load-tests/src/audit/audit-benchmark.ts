@@ -27,12 +27,19 @@ const mostGrowthMiB = 16;
 const mostExporterGrowthMiB = 64;
 
 const ratesSchema = z.object({ appendRate: z.number(), plainRate: z.number() });
+/** Entries a second that get their index and a signed place in the tree; `signRate` without the index. */
+const sealSchema = z.object({
+  entries: z.int(),
+  sealed: z.int(),
+  sealRate: z.number(),
+  signRate: z.number(),
+});
 const timesSchema = z.object({ times: z.array(z.number()) });
 
-/** Append, verify, prove and export, each beside what it is compared with. */
+/** Append, seal, verify, prove and export, each beside what it is compared with. */
 export const auditBenchmark: Benchmark = {
   name: 'audit',
-  about: 'the audit log: append beside plain inserts, verify beside bare hashing, proofs, export lag',
+  about: 'the audit log: append beside plain inserts, seal, verify beside bare hashing, proofs, export lag',
   async run(io) {
     const folder = mkdtempSync(join(tmpdir(), 'lemniscate-bench-audit-'));
     const data = openDataFolder({ LEMNISCATE_DATA: folder }, io.projectRoot);
@@ -44,6 +51,10 @@ export const auditBenchmark: Benchmark = {
       await load(io, stores.databaseUrl, 'prepare', 0);
       io.say('appending');
       const rates = ratesSchema.parse(await load(io, stores.databaseUrl, 'append', appended));
+      io.say('sealing');
+      const key = join(folder, 'log-key.pem');
+      const seal = sealSchema.parse(await runLoad(io, sealLoad, [stores.databaseUrl, key]));
+      if (seal.sealed < appended) throw new Error(`Only ${seal.sealed} entries were sealed.`);
       io.say('verifying');
       const { bareRate, verifyRate } = measureVerify();
       const flat = measureFlatness();
@@ -60,6 +71,8 @@ export const auditBenchmark: Benchmark = {
         results: [
           { name: 'append, 200 sessions, durable', unit: 'entries/s', value: rates.appendRate },
           { name: 'the same rows inserted plainly', unit: 'entries/s', value: rates.plainRate },
+          { name: 'seal: index, tree, tiles, signature', unit: 'entries/s', value: seal.sealRate },
+          { name: 'the tree and its signatures alone', unit: 'entries/s', value: seal.signRate },
           { name: 'verify', unit: 'entries/s', value: verifyRate },
           { name: 'JSON and SHA-256 alone', unit: 'entries/s', value: bareRate },
           { name: 'verify behind a checkpoint of 10,000 entries', unit: 'ms', value: flat.shortMs },
@@ -102,10 +115,16 @@ export const auditBenchmark: Benchmark = {
 
 const rounded = (value: number): number => Math.round(value * 100) / 100;
 
+const appendLoad = 'services/dispatcher/src/testing/audit-append-load.ts';
+const sealLoad = 'services/audit-exporter/src/testing/seal-load.ts';
+
 /** Runs the dispatcher's own append code in a process of its own. */
-async function load(io: BenchIo, url: string, mode: string, count: number): Promise<unknown> {
-  const program = join(io.projectRoot, 'services/dispatcher/src/testing/audit-append-load.ts');
-  const child = spawn(process.execPath, [program, url, mode, String(count)], {
+const load = (io: BenchIo, url: string, mode: string, count: number): Promise<unknown> =>
+  runLoad(io, appendLoad, [url, mode, String(count)]);
+
+/** A program that writes one JSON object. */
+async function runLoad(io: BenchIo, program: string, args: readonly string[]): Promise<unknown> {
+  const child = spawn(process.execPath, [join(io.projectRoot, program), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     signal: AbortSignal.any([io.signal, AbortSignal.timeout(900_000)]),
   });
@@ -114,6 +133,6 @@ async function load(io: BenchIo, url: string, mode: string, count: number): Prom
     text += chunk;
   });
   const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0) throw new Error(`The load "${mode}" ended with ${code}.`);
+  if (code !== 0) throw new Error(`The load "${[program, ...args.slice(1)].join(' ')}" ended with ${code}.`);
   return JSON.parse(text) as unknown;
 }
