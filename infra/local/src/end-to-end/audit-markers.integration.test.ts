@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { Client } from 'pg';
 import { z } from 'zod';
 import { fileSays } from './file-says.ts';
 import { makeRepository, runSession, startTestFleet } from './test-fleet.ts';
@@ -94,6 +95,30 @@ function findMarkers(folder: string): { lines: number; found: string[] } {
   return { lines: lines.length, found: lines.filter((line) => planted.test(line)) };
 }
 
+/** All that the tables of the log hold; bytes as the text that they are. */
+async function auditRows(): Promise<string[]> {
+  const record = new Client({ connectionString: site.fleet.stores.databaseUrl });
+  await record.connect();
+  try {
+    const tables = await record.query<{ name: string }>(
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'audit%'`,
+    );
+    const found: string[] = [];
+    for (const { name } of tables.rows) {
+      const { rows } = await record.query<Record<string, unknown>>(`SELECT * FROM "${name}"`);
+      for (const row of rows)
+        found.push(
+          Object.values(row)
+            .map((value) => (Buffer.isBuffer(value) ? value.toString('latin1') : JSON.stringify(value)))
+            .join(' '),
+        );
+    }
+    return found;
+  } finally {
+    await record.end();
+  }
+}
+
 test('no planted marker reaches an audit entry, a sink or a service log', async () => {
   const folder = makeRepository(site.scratch, 'planted', {
     'notes.txt': `${marker('file')}\n`,
@@ -158,7 +183,14 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
   const audit = findMarkers(join(data, 'audit'));
   assert.ok(audit.lines > 20);
   assert.deepEqual(audit.found, []);
-  // base64 bodies too, and the rows over the API
+  // every row of the log's own tables, as text and as bytes: entries, what waits for its index, dead letters
+  const rows = await auditRows();
+  assert.ok(rows.length > 100, 'hardly a row was read');
+  assert.deepEqual(
+    rows.filter((row) => planted.test(row)),
+    [],
+  );
+  // base64 bodies too
   for (const line of readFileSync(join(data, 'audit/entries.ndjson'), 'utf8').trimEnd().split('\n')) {
     const { body } = z.object({ body: z.string() }).parse(JSON.parse(line));
     assert.doesNotMatch(Buffer.from(body, 'base64').toString(), planted);
@@ -215,20 +247,55 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
 test('the fleet’s own export verifies offline with the public key alone, up to its last checkpoint', async () => {
   const data = site.environment['LEMNISCATE_DATA'] ?? assert.fail();
   const [file, key] = [join(data, 'audit/entries.ndjson'), join(data, 'secrets/audit-log-key.pem.pub')];
-  const verify = (): {
-    verified: boolean;
-    entries: number;
-    sealed: { covered: number; checkpoints: number };
-  } => {
-    const bin = join(import.meta.dirname, '../../../../clients/cli/bin/lemniscate.mjs');
-    const args = [bin, 'audit', 'verify', '--json', '--file', file, '--key', key];
-    const text = execFileSync(process.execPath, args, { env: { LEMNISCATE_DATA: data }, encoding: 'utf8' });
-    return JSON.parse(text) as ReturnType<typeof verify>;
-  };
   const deadline = performance.now() + 20_000;
-  let result = verify();
-  while (result.sealed.covered < result.entries && performance.now() < deadline) result = verify();
+  let result = verifyOffline(file, key);
+  while (result.sealed.covered < result.entries && performance.now() < deadline)
+    result = verifyOffline(file, key);
   assert.equal(result.verified, true);
   assert.ok(result.entries > 20 && result.sealed.checkpoints > 1);
   assert.equal(result.sealed.covered, result.entries);
 });
+
+test(
+  'a copy of the bucket with the sealed segments verifies offline with the public key alone, and a changed one does not',
+  { skip: s3 === undefined && 'stores: LEMNISCATE_TEST_S3_ENDPOINT is not set' },
+  async () => {
+    const data = site.environment['LEMNISCATE_DATA'] ?? assert.fail();
+    const key = join(data, 'secrets/audit-log-key.pem.pub');
+    const bucket = join(scratch, 'copy');
+    const copy = join(bucket, 'audit');
+    // listing takes its time, and the exporter writes on meanwhile: the fleet stops first
+    await site.fleet.stop();
+    for (const [name, text] of await readSegments()) {
+      mkdirSync(join(bucket, name, '..'), { recursive: true });
+      writeFileSync(join(bucket, name), text);
+    }
+    const result = verifyOffline(copy, key);
+    assert.equal(result.verified, true);
+    assert.ok(result.entries > 20 && result.sealed.checkpoints > 1 && result.sealed.covered > 20);
+    const [segment] = readdirSync(join(copy, 'segments'));
+    const file = join(copy, 'segments', segment ?? assert.fail());
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"seq":', '"seq": '));
+    const changed = verifyOffline(copy, key);
+    assert.deepEqual([changed.verified, changed.faults[0]?.fault], [false, 'segment_differs']);
+  },
+);
+
+interface OfflineResult {
+  readonly verified: boolean;
+  readonly entries: number;
+  readonly faults: readonly { readonly fault: string }[];
+  readonly sealed: { readonly covered: number; readonly checkpoints: number };
+}
+
+/** The terminal client with nothing but an export and the public key. */
+function verifyOffline(file: string, key: string): OfflineResult {
+  const bin = join(import.meta.dirname, '../../../../clients/cli/bin/lemniscate.mjs');
+  const args = [bin, 'audit', 'verify', '--json', '--file', file, '--key', key];
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
+    env: { LEMNISCATE_DATA: scratch },
+    encoding: 'utf8',
+  });
+  assert.notEqual(stdout, '', stderr);
+  return JSON.parse(stdout) as OfflineResult;
+}
