@@ -38,11 +38,16 @@ export function decodeText(bytes: Buffer): string | null {
   }
 }
 
-// Written beside the target and renamed over it, so that no reader sees half a file. A symbolic link keeps being one.
+// Written beside the target and renamed over it, so that no reader sees half a file. What was judged is the path as it
+// was named: through a symbolic link it would be another file, perhaps one under dedicated control.
 const replaceWhole = `
 set -e
 target=$1
-if [ -L "$target" ]; then target=$(readlink -m -- "$target"); fi
+real=$(realpath -m -- "$target")
+if [ "$real" != "$(realpath -ms -- "$target")" ]; then
+  echo "\${target#./} leads through a symbolic link, and nothing was written. Name the file itself: \${real#"$PWD"/}" >&2
+  exit 1
+fi
 [ -d "$target" ] && exit 82
 if [ -e "$target" ] && [ ! -f "$target" ]; then exit 83; fi
 case $target in */*) folder=\${target%/*};; *) folder=.;; esac

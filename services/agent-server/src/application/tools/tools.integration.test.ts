@@ -73,19 +73,47 @@ suite('files', () => {
     );
   });
 
-  test('mode and symbolic links survive a write; a failed one leaves nothing behind', async (t) => {
+  test('nothing is written through a symbolic link: what was judged is the path as it was named', async (t) => {
     const bench = await startToolBench(t);
-    await bench.bash('echo old > real; chmod 751 real; ln -s real link; mkdir locked; chmod 555 locked');
-    assert.equal((await bench.use('write_file', { path: 'link', content: 'new' })).isError, false);
-    assert.equal(
-      await bench.bash('stat -c %a real; cat real; readlink link'),
-      '751\nnewreal\n(Exit code 0.)',
+    await bench.bash(
+      'mkdir -p .github/workflows docs; ln -s ../.github docs/ci; echo old > .github/workflows/ci.yml',
     );
+    await bench.bash(
+      'ln -s .github/workflows/ci.yml notes; ln -s .github/new dangling; mkdir plain; echo one > plain/a',
+    );
+    const through: [string, RegExp][] = [
+      ['docs/ci/workflows/ci.yml', /Name the file itself: \.github\/workflows\/ci\.yml/],
+      ['docs/ci/fresh.yml', /\.github\/fresh\.yml/],
+      ['docs/ci/../x', /Name the file itself: x/],
+      ['notes', /\.github\/workflows\/ci\.yml/],
+      ['dangling', /\.github\/new/],
+      ['/proc/self/cwd/.github/workflows/ci.yml', /symbolic link/],
+    ];
+    for (const [path, told] of through) {
+      const written = await bench.use('write_file', { path, content: 'evil' });
+      assert.ok(written.isError, path);
+      assert.match(written.text, told, path);
+      const edited = await bench.use('edit_file', { path, old_text: 'old', new_text: 'evil' });
+      assert.ok(edited.isError, path);
+    }
+    assert.equal(
+      await bench.bash('cat .github/workflows/ci.yml; ls .github'),
+      'old\nworkflows\n(Exit code 0.)',
+    );
+    for (const path of ['plain/a', './plain/../plain/a', '/workspace/plain/a'])
+      assert.equal((await bench.use('write_file', { path, content: 'two' })).isError, false, path);
+  });
+
+  test('the mode survives a write; a failed one leaves nothing behind', async (t) => {
+    const bench = await startToolBench(t);
+    await bench.bash('echo old > real; chmod 751 real; mkdir locked; chmod 555 locked');
+    assert.equal((await bench.use('write_file', { path: 'real', content: 'new' })).isError, false);
+    assert.equal(await bench.bash('stat -c %a real; cat real'), '751\nnew\n(Exit code 0.)');
     assert.equal((await bench.use('write_file', { path: 'locked/x', content: 'x' })).isError, true);
     assert.equal((await bench.use('write_file', { path: 'fresh', content: '' })).isError, false);
     assert.equal(
       await bench.bash('ls -A . locked; stat -c %a fresh'),
-      '.:\nfresh\nlink\nlocked\nreal\n\nlocked:\n644\n(Exit code 0.)',
+      '.:\nfresh\nlocked\nreal\n\nlocked:\n644\n(Exit code 0.)',
     );
   });
 

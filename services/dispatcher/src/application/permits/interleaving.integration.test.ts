@@ -16,6 +16,7 @@ import { decideApproval, expireApproval } from '../approvals/decide-approval.ts'
 import { listApprovals } from '../approvals/approval-row.ts';
 import { decideExtension } from '../budgets/decide-extension.ts';
 import type { Person } from '../identity.ts';
+import type { Transaction } from '../ports/transaction.ts';
 import { takeCheckpoint } from '../checkpoints/take-checkpoint.ts';
 import { ingestBatch } from '../events/ingest-batch.ts';
 import { parkWaiting } from '../pausing/park-waiting.ts';
@@ -205,6 +206,7 @@ const rounds = 80;
 test(`${rounds} storms of asks, decisions, expiries, timeouts, pauses, crashes and stops: no execution without a decision, none with two`, async (t) => {
   let permitted = 0;
   let byHumans = 0;
+  let last = '';
   for (let seed = 1; seed <= rounds; seed += 1) {
     const random = createRandom(seed);
     const { sessionId } = await openTestSession(record, {
@@ -221,14 +223,46 @@ test(`${rounds} storms of asks, decisions, expiries, timeouts, pauses, crashes a
     const counted = await check(sessionId, `seed ${seed}`);
     permitted += counted.permitted;
     byHumans += counted.byHumans;
+    if (counted.permitted > 0) last = sessionId;
   }
   t.diagnostic(`${permitted} permitted calls, ${byHumans} of them by humans`);
   assert.ok(permitted > 40 && byHumans > 10, 'the storms did something');
+  for (const forgery of forgeries) await forge(last, forgery);
 });
 
-async function check(sessionId: string, where: string) {
+/** What no storm may bring about, done by hand: each is found. */
+const forgeries = [
+  // by somebody else than the log says
+  `UPDATE tool_calls SET decided_by = CASE decided_by WHEN 'human' THEN 'automation' ELSE 'human' END
+   WHERE session_id = $1 AND answer ->> 'verdict' = 'go'`,
+  // permitted without an entry
+  `INSERT INTO tool_calls (session_id, attempt, call_id, turn, tool, state, answer, decided_by)
+   VALUES ($1, 1, 'forged', 1, 'read_file', 'done', '{"verdict": "go"}', 'automation')`,
+  // a decision that was another call's
+  `UPDATE tool_calls SET call_id = (SELECT max(convert_from(body, 'UTF8')::jsonb -> 'body' ->> 'call')
+     FROM audit_entries WHERE chain = 'session:' || $1 AND type = 'tool.decided') || '-twice'
+   WHERE session_id = $1 AND answer ->> 'verdict' = 'go'`,
+  // a step that the table of states does not have
+  `UPDATE session_events SET event = jsonb_set(event, '{state}', '"completed"')
+   WHERE session_id = $1 AND type = 'state' AND position = (SELECT min(position) FROM session_events
+     WHERE session_id = $1 AND type = 'state')`,
+];
+
+async function forge(sessionId: string, statement: string): Promise<void> {
+  const abort = new Error('undo the forgery');
+  await assert.rejects(
+    record.database.transaction(async (tx) => {
+      await tx.query(statement, [sessionId]);
+      await assert.rejects(check(sessionId, 'forged', tx), assert.AssertionError, statement);
+      throw abort;
+    }),
+    abort,
+  );
+}
+
+async function check(sessionId: string, where: string, database: Transaction = record.database) {
   const entries = await chainEntries(record, sessionChain(sessionId));
-  const calls = await record.database.query<{
+  const calls = await database.query<{
     attempt: number;
     call_id: string;
     tool: string;
@@ -239,7 +273,7 @@ async function check(sessionId: string, where: string) {
      FROM tool_calls WHERE session_id = $1`,
     [sessionId],
   );
-  const attempts = await record.database.query<{
+  const attempts = await database.query<{
     call: string;
     attempt: number;
     answer: string;
@@ -268,7 +302,7 @@ async function check(sessionId: string, where: string) {
     assert.ok(!call.call_id.endsWith('-3'), `${where}: a refused command ran`);
   }
   await checkApprovals(sessionId, entries, where);
-  await checkStates(sessionId, entries, where);
+  await checkStates(sessionId, entries, where, database);
   return {
     permitted: permitted.length,
     byHumans: permitted.filter((call) => call.decided_by === 'human').length,
@@ -295,8 +329,9 @@ async function checkStates(
   sessionId: string,
   entries: Awaited<ReturnType<typeof chainEntries>>,
   where: string,
+  database: Transaction,
 ): Promise<void> {
-  const states = await record.database.query<{ state: SessionState }>(
+  const states = await database.query<{ state: SessionState }>(
     `SELECT event ->> 'state' AS state FROM session_events WHERE session_id = $1 AND type = 'state' ORDER BY position`,
     [sessionId],
   );
