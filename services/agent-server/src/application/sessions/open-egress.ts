@@ -1,3 +1,5 @@
+import type { Duplex } from 'node:stream';
+import type { Lease } from '../lease.ts';
 import type { EgressReport } from '../ports/egress.ts';
 import { createRedaction } from '../../domain/redact-stream.ts';
 import type { RedactedStream } from '../../domain/redact-stream.ts';
@@ -45,8 +47,36 @@ export async function openEgress(
     if (reports === maxReports) closing.abort();
   };
   const serve = deps.serveEgress({ rules, report, signal: closing.signal });
-  await sandbox.listen(proxyPort, serve, closing.signal);
+  await sandbox.listen(proxyPort, whileHeld(context.lease, serve, closing.signal), closing.signal);
   return proxyVariables;
+}
+
+/** How long a connection may outlive the lease. */
+const leaseLookMs = 500;
+
+/**
+ * A server that is cut off does not hear that its session was stopped or revoked, and its commands go on inside until it
+ * gives the session up. What would do harm is what leaves: with the lease the way out closes, and opens again with it.
+ */
+export function whileHeld(
+  lease: Pick<Lease, 'valid'>,
+  serve: (connection: Duplex) => void,
+  closing: AbortSignal,
+): (connection: Duplex) => void {
+  const open = new Set<Duplex>();
+  const watch = setInterval(() => {
+    if (!lease.valid()) for (const connection of open) connection.destroy();
+  }, leaseLookMs);
+  closing.addEventListener('abort', () => clearInterval(watch), { once: true });
+  return (connection) => {
+    if (!lease.valid()) {
+      connection.destroy();
+      return;
+    }
+    open.add(connection);
+    connection.once('close', () => open.delete(connection));
+    serve(connection);
+  };
 }
 
 /**
