@@ -13,12 +13,15 @@ function namedTests(row: string): { file: string; title: string }[] {
   });
 }
 
-const rows = readFileSync(join(projectRoot, 'docs/operations/security-model.md'), 'utf8')
-  .split('\n')
-  .filter((line) => /^\| (?!threat|-)/.test(line));
+const rowsOf = (page: string): string[] =>
+  readFileSync(join(projectRoot, 'docs/operations', page), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| (?!threat|rule|-)/.test(line));
 
-test('every threat names a test that exists', () => {
-  assert.ok(rows.length >= 20);
+test('every threat and every rule of governance names a test that exists', () => {
+  const pages = [rowsOf('security-model.md'), rowsOf('governance-proof.md')];
+  for (const rows of pages) assert.ok(rows.length >= 20);
+  const rows = pages.flat();
   for (const row of rows) {
     const named = namedTests(row);
     assert.ok(named.length > 0, `no test is named: ${row}`);
