@@ -10,12 +10,24 @@ import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
 import { readLines } from '../lines.ts';
 
-/** One line of input. Without `free` the free commands of `policy` count; without both nothing is free. */
-const requestSchema = z.object({
-  command: z.string(),
-  free: z.array(z.string()).optional(),
-  policy: policySchema.optional(),
-});
+/**
+ * One line of input. Without `free` the free commands of `policy` count; without both nothing is free. A line may carry
+ * what else its history knows (`id`, `expected`), but no key that is one of these misspelt: it would judge by nothing.
+ */
+const requestSchema = z
+  .looseObject({
+    command: z.string(),
+    free: z.array(z.string()).optional(),
+    policy: policySchema.optional(),
+  })
+  .superRefine((line, context) => {
+    const misspelt = Object.keys(line).find(
+      (key) => /^(command|fre|polic)/i.test(key) && !keys.includes(key),
+    );
+    if (misspelt !== undefined)
+      context.addIssue({ code: 'unrecognized_keys', keys: [misspelt], input: line });
+  });
+const keys: readonly string[] = ['command', 'free', 'policy'];
 
 /** A line holds a command of 100 KB even if every character of it is escaped. */
 const maxLineLength = 1024 * 1024;
@@ -60,7 +72,7 @@ function answerLine(
   number: number,
 ): CommandJudgement | { error: ReturnType<typeof toProblem> } {
   try {
-    const request = requestSchema.parse(JSON.parse(text ?? tooLong()));
+    const request = requestSchema.parse(JSON.parse((text ?? tooLong()).replace(/^\uFEFF/, '')));
     return replayCommand(request.command, request.policy, request.free);
   } catch (error) {
     const why =

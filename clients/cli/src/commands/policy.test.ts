@@ -103,6 +103,22 @@ test('an unreadable line is answered in its place and makes the exit code 2', as
   assert.equal(exitCode, 2);
 });
 
+test('a key that is misspelt makes the line unreadable; what else a line carries does not', async () => {
+  const given = [
+    '\uFEFF{"command": "ls", "free": ["ls"]}',
+    '{"command": "ls", "frees": ["ls"]}',
+    '{"command": "ls", "policies": {}}',
+    '{"command": "ls", "free": ["ls"], "id": 7, "expected": "allow"}',
+  ];
+  const { stdout, exitCode } = await run(['judge'], given.join('\n'));
+  assert.deepEqual(
+    lines(stdout).map((answer) => answer['verdict']),
+    ['allow', undefined, undefined, 'allow'],
+  );
+  assert.match(stdout, /Line 2 cannot be read: .*frees/);
+  assert.equal(exitCode, 2);
+});
+
 test('check names the line of every fault', async () => {
   const { stderr, stdout, exitCode } = await run(['check', '-'], 'tools:\n  run_command: maybe\nfoo: 1\n');
   assert.match(stderr, /^-:2:\d+: tools\.run_command: /m);

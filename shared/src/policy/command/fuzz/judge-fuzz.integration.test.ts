@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { argumentNames, argumentScript, isRefusedCall, separator } from './argument-scripts.ts';
 import { judgeCommand } from '../judge-command.ts';
 import type { CommandRules } from '../judgement.ts';
+import { fedScript } from './fed-scripts.ts';
 import { grammarScript, harmlessNames, refusedNames, wrapperNames } from './grammar-scripts.ts';
 import { createRandom } from './random.ts';
 import { createStubWorld } from './real-bash.ts';
@@ -49,6 +50,7 @@ function scriptsOf(batch: number): string[] {
   return Array.from({ length: batchSize }, (_, index) => {
     const random = createRandom(firstSeed + batch * batchSize + index);
     if (index % 4 === 1) return argumentScript(random);
+    if (index % 8 === 2) return fedScript(random);
     return index % 4 === 0 ? grammarScript(random) : tokenScript(random);
   });
 }

@@ -174,11 +174,10 @@ function substitutionTexts(part: CommandExpansionPart, scope: Scope, quoted: boo
   const identity = identityPrinted(command);
   if (identity !== undefined) return [identity];
   if (command.name.value !== 'echo' && command.name.value !== 'printf') return [mark.unknown];
-  const words = command.args.map((arg) =>
-    arg.type === 'Word' && arg.parts === undefined ? arg.value : undefined,
-  );
+  spend(scope.shared, command.args.length);
+  const words = command.args.map((arg) => (arg.type === 'Word' ? wordTexts(arg, scope)[0] : undefined));
   if (words.some((word) => word === undefined)) return [mark.unknown];
-  const text = literal(words.filter((word) => !/^-[neE]+$/.test(word ?? '')).join(' '));
+  const text = words.filter((word) => !/^-[neE]+$/.test(word ?? '')).join(' ');
   return [quoted ? text : asUnquoted(text), mark.unknown];
 }
 

@@ -27,12 +27,19 @@ export function readXargs(call: Call, text: string | undefined): Inner[] {
       const raws = [...call.raws.slice(from), ...added.map(() => '')];
       return [{ from, run: { words: [...own, ...added], raws }, ...doubtful }];
     }
-    return added.slice(-maxValues).map((value) => ({
+    return itemsOf(text, call.words).map((value) => ({
       from,
       run: { words: own.map((word) => word.replaceAll(holder, () => value)), raws: call.raws.slice(from) },
       ...doubtful,
     }));
   });
+}
+
+/** With a placeholder an item is a line, unless an option says what ends it. */
+function itemsOf(text: string | undefined, words: readonly string[]): string[] {
+  const end = words.some((word) => /^-[a-zA-Z0-9]*[d0]|^--(null|delimiter)/.test(word)) ? /[\s\0]+/ : /\n/;
+  const items = (text ?? '').split(end).map((item) => item.trim());
+  return [...items.filter((item) => item !== ''), mark.unknown].slice(-maxValues);
 }
 
 /** So many of the known values take the placeholder's place; more would be the same again. */
