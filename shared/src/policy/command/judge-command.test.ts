@@ -61,6 +61,16 @@ test('hostile texts of full length end in time', () => {
     `rm -rf /${long('../')}`,
     long('env '),
     `concurrently ${long('"ls" ')}`,
+    `{ ${long('echo a; ')} } | sh`,
+    `${'( '.repeat(200)}echo a${' )|sh'.repeat(200)}`,
+    `perl ${`'${'qx('.repeat(1_200)}' `.repeat(25)}`,
+    `node ${`'${'run((('.repeat(600)}' `.repeat(25)}`,
+    `echo '${long('* ')}' | crontab -`,
+    `echo ${long("'a' ")}| xargs -I{} sh -c {}`,
+    `ls ${long('$(echo a) ')}`,
+    long("$X -c 'ls';"),
+    long('/usr/bin/s*d*o '),
+    `docker run ${long('--entrypoint sh ')}`,
   ];
   for (const text of texts) {
     const begin = performance.now();
