@@ -122,6 +122,10 @@ function isKnownName(name: string): boolean {
 function judgeUnknown(call: Call, scope: Scope, text: string, judgeCode: JudgeCode): void {
   const fitting = refusalOfPattern(call.words[0] ?? '');
   if (fitting !== undefined) return note(scope, text, 'refuse', fitting);
+  // the folder is not known, the program is: `$BIN/sudo`
+  const named =
+    /[/\uE001\uE002]/.test(call.words[0] ?? '') && isKnown(call.name) ? refusalOf(call) : undefined;
+  if (named !== undefined) return note(scope, text, 'refuse', named);
   // `$SHELL -c '…'`
   const code = readShell(call).inner;
   if (code !== undefined && 'code' in code.run) {

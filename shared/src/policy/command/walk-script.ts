@@ -214,7 +214,7 @@ function walkCommand(command: Command, scope: Scope, before: readonly string[] =
   for (const way of ways) {
     judgeCall(way, inside, facts, judgeCode);
     // a shell that is handed its words on the command line: they are known to whoever reads it
-    const handed = facts.dynamic ? handedWords(command.name.text, way.words, scope.positional) : undefined;
+    const handed = facts.dynamic ? handedWords(command.name.text, way, scope.positional) : undefined;
     if (handed !== undefined)
       refusalsOnly(scope, () =>
         judgeCall({ words: handed, raws: handed }, inside, { ...facts, dynamic: false }, judgeCode),
@@ -241,12 +241,17 @@ function assigned(command: Command, scope: Scope): string[] {
 /** The words of a command whose name is a positional parameter; `"$@"` is all of them. */
 function handedWords(
   name: string,
-  words: readonly string[],
+  { words, raws }: Words,
   positional: readonly string[] | undefined,
 ): readonly string[] | undefined {
   const parameter = /^"?\$\{?([0-9@*])\}?"?$/.exec(name)?.[1];
   if (parameter === undefined || positional === undefined) return undefined;
-  return /\d/.test(parameter) ? words : [...positional.slice(1), ...words.slice(1)];
+  const all = positional.slice(1);
+  // `"$@"` among the words behind `$0` is every one of them
+  const rest = raws
+    .slice(1)
+    .flatMap((raw, index) => (/^"?\$\{?[@*]\}?"?$/.test(raw) ? all : [words[index + 1] ?? '']));
+  return /\d/.test(parameter) ? [words[0] ?? '', ...rest] : [...all, ...rest];
 }
 
 /** Builtins after which variables may hold something else than the script's assignments say. */

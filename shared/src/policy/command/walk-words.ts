@@ -1,8 +1,8 @@
 import { note } from './pieces.ts';
 import { branchOff, spend } from './scope.ts';
 import type { Scope } from './scope.ts';
-import { checkNode, checkScript, forEachChild, UnreadableScript } from './syntax/bash-syntax.ts';
-import type { ParsedScript, SyntaxNode } from './syntax/bash-syntax.ts';
+import { checkNode, checkScript, forEachChild, readScript, UnreadableScript } from './syntax/bash-syntax.ts';
+import type { ParameterExpansionPart, ParsedScript, SyntaxNode } from './syntax/bash-syntax.ts';
 
 /** Judges a script that stands inside a word. */
 export type WalkScript = (script: ParsedScript, scope: Scope) => void;
@@ -47,6 +47,7 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
     case 'ParameterExpansion':
       // `${!x}` takes the text of x for a name, its subscript with it
       if (node.index !== undefined || node.prefix === '!') scope.shared.arithmetic = true;
+      if (hidesCode(node)) return readPatternAgain(node, scope, walkScript);
       break;
     case 'Slice':
       scope.shared.arithmetic = true;
@@ -64,6 +65,33 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
       break;
   }
   return forEachChild(node, (child) => walkWord(child, scope, walkScript));
+}
+
+function hidesCode({ operation }: ParameterExpansionPart): boolean {
+  return operation?.type === 'Replace' && holdsCode.test(operation.pattern.text);
+}
+
+/**
+ * The parser ends the pattern of `${x/PATTERN/TEXT}` at the first slash, also inside a substitution, where bash does
+ * not: `${x/$(rm -rf /etc)/}` runs it whole. So the operand is read once more as one text, whose slashes mean nothing;
+ * quoted as well, for bash's quotes in it depend on those around it.
+ */
+function readPatternAgain(node: ParameterExpansionPart, scope: Scope, walkScript: WalkScript): void {
+  const begin = node.operation?.pos ?? 0;
+  forEachChild(node, (child) => {
+    // the subscript stands in front and was read well
+    if (child.pos < begin) walkWord(child, scope, walkScript);
+  });
+  const operand = node.text.slice((node.operation?.operatorEnd ?? begin) - node.pos, -1);
+  const readings = [`: \${_-${operand}}`, ...(operand.includes("'") ? [`: "\${_-${operand}}"`] : [])];
+  for (const source of readings) {
+    // such operands can stand in each other
+    spend(scope.shared, source.length);
+    const script = readScript(source);
+    const inside = branchOff(scope, { source });
+    for (const { command } of script.commands)
+      if (command.type === 'Command') for (const word of command.args) walkWord(word, inside, walkScript);
+  }
 }
 
 /** A quoted or escaped text that holds code for arithmetic; whether that is a danger is known at the end. */

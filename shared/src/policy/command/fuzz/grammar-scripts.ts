@@ -179,7 +179,9 @@ function word(random: Random, depth: number): string {
     case 4:
       return `"\${x:-${substitution(random, depth)}}"`;
     case 5:
-      return `\${y/a/${substitution(random, depth)}}`;
+      return random.chance(50)
+        ? `\${y/a/${substitution(random, depth)}}`
+        : `\${y/${substitution(random, depth)}/a}`;
     case 6:
       return `$((1 + ${substitution(random, depth)}0))`;
     case 7:
@@ -193,7 +195,19 @@ function word(random: Random, depth: number): string {
     case 11:
       return `a${word(random, depth + 1)}`;
     default:
-      return random.pick(['a', 'b.txt', '-l', '--long=x', '"a b"', "'c d'", '$x', '*.t', 'sudo', 'a#b']);
+      return random.pick([
+        'a',
+        'b.txt',
+        '-l',
+        '--long=x',
+        '"a b"',
+        "'c d'",
+        '$x',
+        '*.t',
+        'sudo',
+        'a#b',
+        'd/e',
+      ]);
   }
 }
 

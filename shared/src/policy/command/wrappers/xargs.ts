@@ -18,14 +18,16 @@ const xargs: WrapperGrammar = {
  * @param text what it reads, where that is known
  */
 export function readXargs(call: Call, text: string | undefined): Inner[] {
-  const added = [...(text ?? '').split(/[\s\0]+/).filter((word) => word !== ''), mark.unknown];
+  const whole = endsItems(call.words) ? [(text ?? '').trim()] : [];
+  const added = [...whole, ...(text ?? '').split(/[\s\0]+/)].filter((word) => word !== '');
   const holder = placeholder(call.words);
   return readWrapper(xargs, call.words, 1).starts.flatMap((from, reading) => {
     const own = call.words.slice(from);
     const doubtful = reading > 0 ? { refusalsOnly: true as const } : {};
     if (holder === undefined || holder === '') {
-      const raws = [...call.raws.slice(from), ...added.map(() => '')];
-      return [{ from, run: { words: [...own, ...added], raws }, ...doubtful }];
+      const words = [...own, ...added, mark.unknown];
+      const raws = [...call.raws.slice(from), ...words.slice(own.length).map(() => '')];
+      return [{ from, run: { words, raws }, ...doubtful }];
     }
     return itemsOf(text, call.words).map((value) => ({
       from,
@@ -35,9 +37,14 @@ export function readXargs(call: Call, text: string | undefined): Inner[] {
   });
 }
 
+/** An option says what ends an item, so that blanks do not. */
+function endsItems(words: readonly string[]): boolean {
+  return words.some((word) => /^-[a-zA-Z0-9]*[d0]|^--(null|delimiter)/.test(word));
+}
+
 /** With a placeholder an item is a line, unless an option says what ends it. */
 function itemsOf(text: string | undefined, words: readonly string[]): string[] {
-  const end = words.some((word) => /^-[a-zA-Z0-9]*[d0]|^--(null|delimiter)/.test(word)) ? /[\s\0]+/ : /\n/;
+  const end = endsItems(words) ? /[\s\0]+/ : /\n/;
   const items = (text ?? '').split(end).map((item) => item.trim());
   return [...items.filter((item) => item !== ''), mark.unknown].slice(-maxValues);
 }
