@@ -81,6 +81,8 @@ export function createProgram(io: CommandIo): Command {
       'Runs coding-agent sessions in sandboxes without a network; what comes out is a diff that you accept.',
     )
     .version('0.1.0')
+    // Else `skills pull NAME --version 1` would ask the program for its own version.
+    .enablePositionalOptions()
     .exitOverride()
     .showHelpAfterError('Run "lemniscate --help" to see what there is.')
     .configureOutput({

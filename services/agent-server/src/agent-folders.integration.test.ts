@@ -62,6 +62,39 @@ for (const [file, word] of [
     await settled(bench);
   });
 
+test('a skill changes what the agent does: it is listed, and its document is loaded when the task wants it', async (t) => {
+  const bench = await startBench(t);
+  // Reads a skill that it is told of and that fits, and then does what the document says.
+  bench.dispatcher.onModel = (request) => {
+    const told = toldTo(request);
+    const document = /- signing \((\S+)\)/.exec(told)?.[1];
+    const word = /sign with the word (\w+)/.exec(told)?.[1];
+    if (document !== undefined && word === undefined)
+      return { blocks: [{ id: 'read', tool: 'read_file', input: { path: document } }] };
+    const signature = `echo ${word ?? 'nothing'} > signature`;
+    if (told.includes(signature)) return { blocks: [{ text: `Signed with ${word ?? 'nothing'}.` }] };
+    return { blocks: [{ id: 'sign', tool: 'run_command', input: { command: signature } }] };
+  };
+  const plain = bench.order();
+  await bench.put(plain);
+  assert.equal((await resultOf(bench, plain.sessionId)).message, 'Signed with nothing.');
+
+  const document = bench.dispatcher.store.publish(
+    '---\nname: signing\ndescription: Signs.\n---\nAlways sign with the word Heron.',
+  );
+  const order = bench.order({
+    systemPrompt: `${plain.systemPrompt}\n- signing (/home/agent/skills/signing/SKILL.md): Signs.`,
+    attachments: [{ folder: 'skills/signing', files: [{ path: 'SKILL.md', ...document }] }],
+  });
+  const before = bench.dispatcher.modelRequests.length;
+  await bench.put(order);
+  assert.equal((await resultOf(bench, order.sessionId)).message, 'Signed with Heron.');
+  const [first, second] = bench.dispatcher.modelRequests.slice(before);
+  assert.ok(!toldTo(first).includes('Heron'), 'only its name and description are told at first');
+  assert.match(toldTo(second), /Heron/);
+  await settled(bench);
+});
+
 test('a link is no advice', async (t) => {
   const bench = await startBench(t);
   signer(bench);

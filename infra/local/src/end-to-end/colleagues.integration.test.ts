@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
@@ -125,6 +125,75 @@ test('a schedule starts a session that runs to its end, and the deliveries say s
   });
   await lemniscate('triggers', 'remove', made.id);
   assert.match(await lemniscate('triggers', 'deliveries'), /cron\s+fixer\s+started/);
+});
+
+test('a skill is pushed, listed and pulled; an agent reads it, remembers, and leaves a file', async () => {
+  const skill = join(site.scratch, 'release-notes');
+  await mkdir(skill);
+  const write = (text: string) =>
+    writeFile(
+      join(skill, 'SKILL.md'),
+      `---\nname: release-notes\ndescription: Writes release notes.\n---\n${text} See [more](more.md).\n`,
+    );
+  await write('Keep it short.');
+  await writeFile(join(skill, 'more.md'), 'More of it.\n');
+  assert.match(await lemniscate('skills', 'push', skill), /at version 1 \(2 files\)/);
+  assert.match(await lemniscate('skills', 'push', skill), /at version 1/);
+  await write('Keep it very short.');
+  assert.match(await lemniscate('skills', 'push', skill), /at version 2/);
+  assert.match(await lemniscate('skills', 'list'), /release-notes\s+version 2\s+Writes release notes/);
+  const into = join(site.scratch, 'pulled');
+  await lemniscate('skills', 'pull', 'release-notes', '--version', '1', '--into', into);
+  assert.match(await readFile(join(into, 'release-notes', 'SKILL.md'), 'utf8'), /Keep it short\./);
+  assert.equal(await readFile(join(into, 'release-notes', 'more.md'), 'utf8'), 'More of it.\n');
+
+  const definition = join(site.scratch, 'writer.yaml');
+  await writeFile(definition, 'skills: [{ name: release-notes }]\nmemory: auto\n');
+  await lemniscate('agents', 'define', 'writer', definition, '--project', 'local');
+  const home = '/home/agent';
+  upstream.play([
+    { blocks: [{ id: 's1', tool: 'read_file', input: { path: `${home}/skills/release-notes/SKILL.md` } }] },
+    {
+      blocks: [
+        {
+          id: 's2',
+          tool: 'write_file',
+          input: { path: `${home}/memory/style.md`, content: 'sparrow-word\n' },
+        },
+        { id: 's3', tool: 'write_file', input: { path: `${home}/files/notes.md`, content: '# Notes\n' } },
+      ],
+    },
+    { blocks: [{ text: 'Written.' }] },
+    { blocks: [{ id: 's4', tool: 'read_file', input: { path: `${home}/memory/style.md` } }] },
+    { blocks: [{ text: 'As before.' }] },
+  ]);
+  const asked = async (title: string): Promise<string> => {
+    const shown = await lemniscate('objects', 'create', title, '--agent', 'writer');
+    const id = /obj_\w+/.exec(shown)?.[0] ?? '';
+    const [answer] = await until('the answer', async () => {
+      const said = await comments(id);
+      return said.length > 0 ? said : undefined;
+    });
+    return answer?.session ?? '';
+  };
+  const toldWith = (words: string) =>
+    upstream.requests.filter(({ body }) => JSON.stringify(body).includes(words));
+  const session = await asked('Write them');
+  assert.ok(toldWith('Keep it very short.').length > 0, 'the model has read the newest version');
+  assert.match(await lemniscate('files', session), /notes\.md/);
+  assert.equal(await lemniscate('files', session, 'notes.md'), '# Notes\n');
+  assert.match(await lemniscate('memory', 'show', 'writer'), /style\.md/);
+  await asked('Write them again');
+  assert.match(
+    JSON.stringify(upstream.requests.at(-1)?.body),
+    /sparrow-word/,
+    'what one wrote the next has read',
+  );
+  const { files } = await site.client.json(
+    '/v1/projects/local/agents/writer/memory',
+    z.object({ files: z.array(z.object({ path: z.string(), session: z.string() })) }),
+  );
+  assert.deepEqual(files, [{ path: 'style.md', session }]);
 });
 
 test('hooks, accounts and who is told are handled over the command line', async () => {
