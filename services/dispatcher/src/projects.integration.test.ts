@@ -40,6 +40,42 @@ describe('projects and their policies', () => {
   const create = (id: string, policy?: string) =>
     dispatcher.call<PolicyVersion & Problem>('POST', '/v1/projects', { id, policy });
 
+  for (const [what, change, other] of [
+    ['queue', { weight: 3 }, { maxConcurrent: 2 }],
+    ['retention', { logs: 7 }, { diffs: 30 }],
+  ] as const)
+    test(`settings (${what}) have an ETag: a change that names what it saw is held against it`, async () => {
+      await create(`settled-${what}`);
+      const path = `/v1/projects/settled-${what}/${what}`;
+      const etag = async () => {
+        const answer = await fetch(`http://127.0.0.1:${dispatcher.publicPort}${path}`, {
+          headers: { authorization: `Bearer ${fleet.token}` },
+        });
+        await answer.body?.cancel();
+        return answer.headers.get('etag') ?? '';
+      };
+      const write = (body: object, seen: string) =>
+        dispatcher.call<Problem>('PUT', path, body, { 'if-match': seen });
+      const seen = await etag();
+      assert.match(seen, /^"[0-9a-f]{32}"$/);
+      assert.equal((await write(change, seen)).status, 200);
+      assert.notEqual(await etag(), seen);
+      const late = await write(other, seen);
+      assert.deepEqual([late.status, late.body.code], [409, 'version_conflict']);
+      assert.equal((await write(other, '"3"')).status, 400);
+      assert.equal((await write(other, await etag())).status, 200);
+      assert.equal((await dispatcher.call('PUT', path, change)).status, 200, 'who does not say means any');
+    });
+
+  test('of changes of queue settings at the same moment none is lost', async () => {
+    await create('busy');
+    const path = '/v1/projects/busy/queue';
+    const changes = [{ weight: 5 }, { maxConcurrent: 4 }, { maxBacklog: 99 }, { maxWaitSeconds: 77 }];
+    await Promise.all(changes.map((change) => dispatcher.call('PUT', path, change)));
+    const { body } = await dispatcher.call<Record<string, unknown>>('GET', path);
+    for (const change of changes) assert.partialDeepStrictEqual(body, change);
+  });
+
   test('a policy has versions, each change names the one it saw and is audited', async () => {
     const made = await create('shop', 'budgets: {maxMinutes: 5}\n');
     assert.equal(made.status, 201);

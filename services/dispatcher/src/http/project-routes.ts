@@ -45,7 +45,9 @@ export function registerProjectRoutes(app: App, deps: ProjectDeps): void {
     },
   );
 
-  app.get('/v1/policy-schema', () => policyJsonSchema());
+  app.get('/v1/policy-schema', { schema: { response: { 200: z.record(z.string(), z.unknown()) } } }, () =>
+    policyJsonSchema(),
+  );
 
   app.get(
     '/v1/projects/:id/policy',

@@ -5,6 +5,7 @@ import { changeQueueSettings, readQueueSettings } from '../application/projects/
 import type { QueueSettingsDeps } from '../application/projects/queue-settings.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
+import { contentEtagOf, readSeenContent } from './versions.ts';
 
 export type QueueRouteDeps = QueueSettingsDeps;
 
@@ -15,7 +16,11 @@ export function registerQueueRoutes(app: App, deps: QueueRouteDeps): void {
   app.get(
     '/v1/projects/:id/queue',
     { schema: { params: projectParams, response: { 200: queueSettingsSchema } } },
-    (request) => readQueueSettings(deps.database, request.params.id),
+    async (request, reply) => {
+      const settings = await readQueueSettings(deps.database, request.params.id);
+      void reply.header('etag', contentEtagOf(settings));
+      return settings;
+    },
   );
 
   app.put(
@@ -27,7 +32,13 @@ export function registerQueueRoutes(app: App, deps: QueueRouteDeps): void {
         response: { 200: queueSettingsSchema },
       },
     },
-    (request) => changeQueueSettings(deps, personOf(request), request.params.id, given(request.body)),
+    async (request, reply) => {
+      const seen = readSeenContent(request);
+      const change = given(request.body);
+      const settings = await changeQueueSettings(deps, personOf(request), request.params.id, change, seen);
+      void reply.header('etag', contentEtagOf(settings));
+      return settings;
+    },
   );
 }
 

@@ -20,6 +20,7 @@ import type { Person } from '../application/identity.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 import { sessionParams } from './session-routes.ts';
+import { contentEtagOf, readSeenContent } from './versions.ts';
 
 export type RetentionRouteDeps = RuleDeps & HoldDeps & ErasePersonDeps & ReadContentDeps;
 
@@ -36,7 +37,11 @@ export function registerRetentionRoutes(app: App, deps: RetentionRouteDeps): voi
   app.get(
     '/v1/projects/:id/retention',
     { schema: { params: projectParams, response: { 200: retentionRulesSchema } } },
-    (request) => readRules(deps.database, request.params.id),
+    async (request, reply) => {
+      const rules = await readRules(deps.database, request.params.id);
+      void reply.header('etag', contentEtagOf(rules));
+      return rules;
+    },
   );
 
   app.put(
@@ -44,8 +49,10 @@ export function registerRetentionRoutes(app: App, deps: RetentionRouteDeps): voi
     {
       schema: { params: projectParams, body: retentionRulesSchema, response: { 200: retentionRulesSchema } },
     },
-    async (request) => {
-      await setRules(deps, byHuman(personOf(request), 'set rules'), request.params.id, request.body);
+    async (request, reply) => {
+      const person = byHuman(personOf(request), 'set rules');
+      await setRules(deps, person, request.params.id, request.body, readSeenContent(request));
+      void reply.header('etag', contentEtagOf(request.body));
       return request.body;
     },
   );

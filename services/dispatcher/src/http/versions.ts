@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { contentVersion } from '../application/content-version.ts';
 
 /** The ETag of a version. */
 export function etagOf(version: number): string {
@@ -18,4 +19,21 @@ export function readIfMatch(request: FastifyRequest, what: string): number {
     'version_required',
     `Send If-Match with the ETag of the ${what} that you changed, as in If-Match: "3". GET the ${what} to see it.`,
   );
+}
+
+/** The ETag of settings that are kept without versions. */
+export function contentEtagOf(settings: object): string {
+  return `"${contentVersion(settings)}"`;
+}
+
+/**
+ * What the caller saw of such settings; null where they do not say.
+ * @throws CodedError `request_invalid` for an If-Match that is no ETag of ours
+ */
+export function readSeenContent(request: FastifyRequest): string | null {
+  const { 'if-match': given } = request.headers;
+  if (given === undefined || given === '*') return null;
+  const version = /^"([0-9a-f]{32})"$/.exec(given)?.[1];
+  if (version !== undefined) return version;
+  throw new CodedError('request_invalid', 'If-Match must be the ETag that GET has told, or be left out.');
 }

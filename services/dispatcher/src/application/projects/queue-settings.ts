@@ -1,5 +1,6 @@
 import { reviewChain } from '@lemniscate/shared/audit/entry.ts';
 import type { QueueSettings } from '@lemniscate/shared/api/queue.ts';
+import { requireSeen } from '../content-version.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -25,8 +26,14 @@ interface SettingsRow extends Record<string, unknown> {
 const columns = 'pool, architecture, labels, queue_weight, max_concurrent, max_backlog, max_wait_seconds';
 
 /** How a project's sessions queue. @throws CodedError `project_unknown` */
-export async function readQueueSettings(tx: Transaction, projectId: string): Promise<QueueSettings> {
-  const [row] = await tx.query<SettingsRow>(`SELECT ${columns} FROM projects WHERE id = $1`, [projectId]);
+export async function readQueueSettings(
+  tx: Transaction,
+  projectId: string,
+  lock: '' | 'FOR NO KEY UPDATE' = '',
+): Promise<QueueSettings> {
+  const [row] = await tx.query<SettingsRow>(`SELECT ${columns} FROM projects WHERE id = $1 ${lock}`, [
+    projectId,
+  ]);
   if (row === undefined) throw await unknownProject(tx, projectId);
   return {
     pool: row.pool,
@@ -42,16 +49,19 @@ export async function readQueueSettings(tx: Transaction, projectId: string): Pro
 /**
  * Changes what is named and leaves the rest. Pool, architecture and labels hold for sessions from now on; weight and
  * bounds also for those that wait.
- * @throws CodedError `project_unknown`
+ * @param seen the version of the settings that the caller saw; null: they did not say
+ * @throws CodedError `project_unknown`, `version_conflict`
  */
 export async function changeQueueSettings(
   deps: QueueSettingsDeps,
   person: Person,
   projectId: string,
   change: Partial<QueueSettings>,
+  seen: string | null,
 ): Promise<QueueSettings> {
   const changed = await deps.database.transaction(async (tx) => {
-    const before = await readQueueSettings(tx, projectId);
+    const before = await readQueueSettings(tx, projectId, 'FOR NO KEY UPDATE');
+    requireSeen(before, seen, `queue settings of "${projectId}"`);
     const after = { ...before, ...change };
     await tx.query(
       `UPDATE projects SET pool = $2, architecture = $3, labels = $4, queue_weight = $5, max_concurrent = $6,

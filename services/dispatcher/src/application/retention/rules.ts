@@ -2,6 +2,7 @@ import { noRules, retentionRulesSchema } from '@lemniscate/shared/api/retention.
 import type { RetentionRules } from '@lemniscate/shared/api/retention.ts';
 import { reviewChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { requireSeen } from '../content-version.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { ContentKeys } from '../ports/content-keys.ts';
@@ -27,13 +28,15 @@ export async function readRules(tx: Transaction, project: string): Promise<Reten
 
 /**
  * Sets a project's rules; they count for what is there already.
- * @throws CodedError `project_unknown`; `request_invalid` for content that nothing could encrypt
+ * @param seen the version of the rules that the person saw; null: they did not say
+ * @throws CodedError `project_unknown`, `version_conflict`; `request_invalid` for content that nothing could encrypt
  */
 export async function setRules(
   { database, audit, contentKeys }: RuleDeps,
   person: Person,
   project: string,
   rules: RetentionRules,
+  seen: string | null = null,
 ): Promise<void> {
   if (rules.content !== null && contentKeys === null)
     throw new CodedError(
@@ -41,7 +44,9 @@ export async function setRules(
       'Content can be retained only encrypted, and this fleet has no master key. Set LEMNISCATE_CONTENT_KEY or LEMNISCATE_CONTENT_KMS_KEY.',
     );
   await database.transaction(async (tx) => {
+    await tx.query('SELECT FROM projects WHERE id = $1 FOR NO KEY UPDATE', [project]);
     const before = await readRules(tx, project);
+    requireSeen(before, seen, `retention rules of "${project}"`);
     await tx.query(
       `INSERT INTO project_retention (project_id, rules, changed_by) VALUES ($1, $2, $3)
        ON CONFLICT (project_id) DO UPDATE SET rules = $2, changed_by = $3, changed_at = now()`,
