@@ -36,6 +36,7 @@ export const workingCopyBenchmark: Benchmark = {
       allowLocalPaths: true,
       hosts: { privateHosts: [] },
       maxRepositoryBytes: 8 * 1024 ** 3,
+      maxRepositoryFiles: 150_000,
       maxMirrors: 2,
       maxMirrorBytes: 8 * 1024 ** 3,
       maxMirrorAgeMs: 3_600_000,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { createInterface } from 'node:readline';
@@ -47,6 +48,14 @@ async function startProcess(stage: Stage, change: Record<string, string> = {}) {
   return { child, exited, records, ready: ready.promise };
 }
 
+/** Mount points of this server's sandboxes: each has an id of its own. */
+function mountsBelow({ config }: Stage): string[] {
+  const points = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
+  return points.filter((point) => point.startsWith(`${config.stateFolder}/`));
+}
+
 test('a configuration fault ends it with code 1 and a record that names the variable', async (t) => {
   const stage = await startStage(t);
   const { exited, records, ready } = await startProcess(stage, { LEMNISCATE_CAPACITY: '-1' });
@@ -87,6 +96,8 @@ test('killed in the middle of a session, the next start destroys what was left a
   first.child.kill('SIGKILL');
   await first.exited;
   const bootId = stage.dispatcher.heartbeats.at(-1)?.bootId;
+  const killed = mountsBelow(stage);
+  if (process.getuid?.() === 0) assert.ok(killed.length > 0, 'a killed server leaves its disks mounted');
 
   const second = await startProcess(stage);
   await second.ready;
@@ -96,7 +107,10 @@ test('killed in the middle of a session, the next start destroys what was left a
   });
   assert.equal((await stage.sandboxes()).length, 1);
   assert.deepEqual(stage.files(), []);
+  const left = mountsBelow(stage).filter((mount) => killed.includes(mount));
+  assert.deepEqual(left, [], 'the next start has unmounted them');
   second.child.kill('SIGTERM');
   assert.equal(await second.exited, 0);
   assert.deepEqual(await stage.sandboxes(), []);
+  assert.deepEqual(mountsBelow(stage), []);
 });

@@ -119,6 +119,7 @@ async function startInFolder(
     allowLocalPaths: config.allowLocalPaths,
     hosts: { privateHosts: config.fetchPrivateHosts, ssh: config.fetchSsh },
     maxRepositoryBytes: 8 * 1024 ** 3,
+    maxRepositoryFiles: 1_000_000,
     maxMirrors,
     maxMirrorBytes: config.mirrorBytes,
     maxMirrorAgeMs: 14 * 24 * 3_600_000,

@@ -21,11 +21,17 @@ const factsSchema = z.object({ baseTree: z.string(), submodules: z.array(z.strin
 /** History that the agent's own `.git` carries: enough for log and blame, cheap to copy for every session. */
 const historyDepth = 50;
 
+/** What a hundred bytes of repository may become is without a bound: trees that hold the same tree ten times, ten deep. */
+const tooLargeCode = 9;
+
 // `git reset` gives the agent's index the stat data of the files just written, so that its first `git status` is cheap.
 const script = `set -e
 git init -q --bare /checkout/git
 git --git-dir=/checkout/git config core.bare false
 echo /mirror/git/objects > /checkout/git/objects/info/alternates
+over=$(git --git-dir=/mirror/git ls-tree -r -l --full-tree "$COMMIT" |
+  awk -v files="$FILES" -v bytes="$BYTES" 'NR > files || (sum += $4) > bytes { print "over"; exit }')
+test -z "$over" || exit ${tooLargeCode}
 export GIT_DIR=/checkout/git GIT_WORK_TREE=/checkout/tree
 git checkout -q -f --detach "$COMMIT"
 unset GIT_DIR GIT_WORK_TREE
@@ -42,6 +48,9 @@ interface CheckoutOptions {
   readonly user: { readonly uid: number; readonly gid: number };
   readonly timeoutMs: number;
   readonly name: string;
+  /** Of all files together. */
+  readonly maxBytes: number;
+  readonly maxFiles: number;
   /** The mirror has the files of no other commit. */
   readonly onlyThisCommit: boolean;
 }
@@ -67,11 +76,22 @@ async function make(
       { source: join(folder, 'tree'), target: '/checkout/tree', readOnly: false },
     ],
     protocols: ['file'],
-    variables: { COMMIT: commit, HISTORY: String(options.onlyThisCommit ? 1 : historyDepth) },
+    variables: {
+      COMMIT: commit,
+      HISTORY: String(options.onlyThisCommit ? 1 : historyDepth),
+      FILES: String(options.maxFiles),
+      BYTES: String(options.maxBytes),
+    },
     user: options.user,
     timeoutMs: options.timeoutMs,
     maxOutputBytes: 4 * 1024 * 1024,
   });
+  if (run.exitCode === tooLargeCode)
+    throw new CodedError(
+      'repository_too_large',
+      `Commit ${commit} of ${options.name} has more than ${options.maxFiles} files or ${options.maxBytes} bytes, which is more than this server lays out.`,
+      { maxFiles: options.maxFiles, maxBytes: options.maxBytes },
+    );
   if (run.exitCode !== 0) {
     const detail = run.timedOut
       ? `not finished after ${options.timeoutMs} ms`

@@ -76,6 +76,14 @@ async function checkPath(path: string, allowed: boolean): Promise<FetchAddress> 
   return { address: path, protocol: 'file' };
 }
 
+function tooLarge(name: string, maxBytes: number): CodedError {
+  return new CodedError(
+    'repository_too_large',
+    `${name} is larger than the ${maxBytes} bytes that this server takes. Fetch a part of it: \`repository: {depth: 50, partial: true}\` in the project's policy.`,
+    { maxBytes },
+  );
+}
+
 /** Turns git's own words into a coded error that names the source. */
 function explain(name: string, stderr: string): CodedError {
   const said = stderr.trim().slice(-500);
@@ -104,14 +112,15 @@ function towards(
 /**
  * Brings a fetched source's revision, or the commit that a session began from, into the mirror and returns its commit. The remote is asked on each use: that
  * is also the authorisation of whoever uses the cache.
- * @throws CodedError `repository_missing`, `repository_empty`, `revision_missing`, `repository_broken`
+ * @throws CodedError `repository_missing`, `repository_empty`, `revision_missing`, `repository_broken`,
+ * `repository_too_large`
  */
 export async function fetchSource(
   git: HostGit,
   source: FetchedSource,
   from: FetchAddress,
   mirror: Mirror,
-  options: { timeoutMs: number; signal: AbortSignal; commit?: string },
+  options: { timeoutMs: number; signal: AbortSignal; maxBytes: number; commit?: string },
 ): Promise<string> {
   const name = source.kind === 'git' ? source.url : source.path;
   const run = towards(git, from, options);
@@ -127,18 +136,22 @@ export async function fetchSource(
   if (init.exitCode !== 0) throw explain(name, init.stderr);
   const into = 'refs/lemniscate/fetched';
   const part = await openPart(run, mirror.gitDir, from.address, source.fetch);
-  const fetched = await run([
-    ...part.settings,
-    `--git-dir=${mirror.gitDir}`,
-    'fetch',
-    ...quietFetch,
-    '--force',
-    ...part.options,
-    '--',
-    part.remote,
-    // A commit by its name: the second version of the protocol gives any that the remote still has.
-    `+${options.commit ?? revision}:${into}`,
-  ]);
+  const fetched = await run(
+    [
+      ...part.settings,
+      `--git-dir=${mirror.gitDir}`,
+      'fetch',
+      ...quietFetch,
+      '--force',
+      ...part.options,
+      '--',
+      part.remote,
+      // A commit by its name: the second version of the protocol gives any that the remote still has.
+      `+${options.commit ?? revision}:${into}`,
+    ],
+    { maxFileBytes: options.maxBytes },
+  );
+  if (/died of signal 25|File too large/i.test(fetched.stderr)) throw tooLarge(name, options.maxBytes);
   if (fetched.exitCode !== 0) throw explain(name, fetched.stderr);
   const commit = await run([`--git-dir=${mirror.gitDir}`, 'rev-parse', '--verify', '-q', `${into}^{commit}`]);
   if (commit.exitCode !== 0)

@@ -18,8 +18,17 @@ export type HostGit = (
     readonly stdin?: string;
     /** Bytes; 16 MiB where nothing is said. */
     readonly maxOutputBytes?: number;
+    /** Bytes of one file that git may write; past it git is ended by SIGXFSZ. */
+    readonly maxFileBytes?: number;
   },
 ) => Promise<HostGitResult>;
+
+/** The bound is set by a shell, which counts in blocks of 512 bytes and is git a moment later. */
+function bounded(args: readonly string[], maxFileBytes: number | undefined): [string, string[]] {
+  if (maxFileBytes === undefined) return ['git', [...args]];
+  const blocks = String(Math.ceil(maxFileBytes / 512));
+  return ['/bin/sh', ['-c', 'ulimit -f "$0" && exec git "$@"', blocks, ...args]];
+}
 
 /** @param configFile file with `gitConfigText()` */
 export const createHostGit =
@@ -27,8 +36,7 @@ export const createHostGit =
   (args, options) =>
     new Promise((resolve, reject) => {
       const child = execFile(
-        'git',
-        [...args],
+        ...bounded(args, options.maxFileBytes),
         {
           env: gitEnvironment(configFile, options),
           signal: options.signal,

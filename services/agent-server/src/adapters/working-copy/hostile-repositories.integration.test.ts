@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -44,6 +44,7 @@ before(() => {
     allowLocalPaths: true,
     hosts: { privateHosts: [] },
     maxRepositoryBytes: 64 * 1024 * 1024,
+    maxRepositoryFiles: 150_000,
     maxMirrors: 20,
     maxMirrorBytes: 8 * 1024 ** 3,
     maxMirrorAgeMs: 3_600_000,
@@ -83,8 +84,8 @@ async function lay(path: string): Promise<{ copy: WorkingCopy; folder: string }>
     repository: { kind: 'path', path },
     folder,
     user,
-    signal: AbortSignal.timeout(60_000),
-    deadlineMs: 60_000,
+    signal: AbortSignal.timeout(240_000),
+    deadlineMs: 240_000,
   });
   return { copy, folder };
 }
@@ -280,4 +281,59 @@ test('pointers of large files stay as they are, and no filter is asked for their
   assert.doesNotMatch(patch, /large\.bin/);
   assert.deepEqual(readdirSync(outside), ['secret']);
   await copy.discard();
+});
+
+test('a repository of 100,000 files is laid and compared like any other', async () => {
+  const path = repository((folder) => {
+    const names = Array.from({ length: 100_000 }, (_, index) => `d${index % 100}/f${index}`);
+    const commit = 'commit refs/heads/main\ncommitter T <t@example.invalid> 0 +0000\ndata 4\nmany\n';
+    const files = names.map((name) => `M 100644 :1 ${name}\n`).join('');
+    execFileSync('git', ['fast-import', '--quiet', '--force'], {
+      cwd: folder,
+      input: `blob\nmark :1\ndata 2\nx\n${commit}${files}`,
+    });
+  });
+  const { copy, folder } = await lay(path);
+  writeFileSync(join(folder, 'd7/f99907'), 'changed\n');
+  rmSync(join(folder, 'd8/f8'));
+  const { summary } = await copy.diff();
+  assert.deepEqual(
+    summary.files.map(({ path: name, change }) => [name, change]),
+    [
+      ['d7/f99907', 'modified'],
+      ['d8/f8', 'deleted'],
+    ],
+  );
+  await copy.discard();
+});
+
+test('a few hundred bytes that would become ten thousand million files are refused before the first is written', async () => {
+  const path = repository((folder, git) => {
+    const make = (lines: string): string =>
+      execFileSync('git', ['mktree'], { cwd: folder, input: lines, encoding: 'utf8' }).trim();
+    let tree = make(`100644 blob ${git('rev-parse', 'HEAD:README.md')}\tfile\n`);
+    for (let level = 0; level < 10; level += 1)
+      tree = make(Array.from({ length: 10 }, (_, index) => `040000 tree ${tree}\t${index}\n`).join(''));
+    git('update-ref', 'refs/heads/main', git('commit-tree', tree, '-m', 'bomb'));
+  });
+  await assert.rejects(lay(path), { code: 'repository_too_large' });
+});
+
+test('a file far beyond the bound is refused, however small it is packed, and nothing of it is laid out', async () => {
+  const path = repository((folder, git) => {
+    writeFileSync(join(folder, 'huge'), '');
+    truncateSync(join(folder, 'huge'), 300 * 1024 ** 2);
+    git('-c', 'core.compression=1', '-c', 'core.bigFileThreshold=1m', 'add', '-A');
+    git('commit', '-qm', 'huge');
+  });
+  await assert.rejects(lay(path), { code: 'repository_too_large' });
+});
+
+test('a repository whose pack is larger than the bound is refused while it is fetched', async () => {
+  const path = repository((folder, git) => {
+    writeFileSync(join(folder, 'noise'), randomBytes(70 * 1024 * 1024));
+    git('-c', 'core.compression=0', 'add', '-A');
+    git('commit', '-qm', 'noise');
+  });
+  await assert.rejects(lay(path), { code: 'repository_too_large' });
 });

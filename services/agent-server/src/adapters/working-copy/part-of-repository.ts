@@ -5,7 +5,7 @@ import type { HostGitResult } from './host-git.ts';
 /** Runs git on the host against one remote. */
 export type RunGit = (
   args: readonly string[],
-  more?: { readonly stdin?: string; readonly maxOutputBytes?: number },
+  more?: { readonly stdin?: string; readonly maxOutputBytes?: number; readonly maxFileBytes?: number },
 ) => Promise<HostGitResult>;
 
 /** What every fetch says: what is fetched is named by us, and nothing else comes with it. */

@@ -51,6 +51,7 @@ before(() => {
     allowLocalPaths: true,
     hosts: { privateHosts: [] },
     maxRepositoryBytes: 64 * 1024 * 1024,
+    maxRepositoryFiles: 150_000,
     maxMirrors: 20,
     maxMirrorBytes: 8 * 1024 ** 3,
     maxMirrorAgeMs: 3_600_000,

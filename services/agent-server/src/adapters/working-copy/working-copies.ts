@@ -31,6 +31,8 @@ export interface WorkingCopyOptions {
   readonly allowLocalPaths: boolean;
   readonly hosts: FetchHosts;
   readonly maxRepositoryBytes: number;
+  /** Of one commit. */
+  readonly maxRepositoryFiles: number;
   readonly maxMirrors: number;
   readonly maxMirrorBytes: number;
   readonly maxMirrorAgeMs: number;
@@ -112,7 +114,12 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
           });
         } else if (from !== null) {
           const pinned = request.restoredFrom === undefined ? {} : { commit: request.restoredFrom };
-          commit = await fetchSource(hostGit, repository, from, mirror, { timeoutMs, signal, ...pinned });
+          commit = await fetchSource(hostGit, repository, from, mirror, {
+            timeoutMs,
+            signal,
+            maxBytes: options.maxRepositoryBytes,
+            ...pinned,
+          });
         }
       },
       async (mirror) => ({
@@ -121,6 +128,8 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
           user,
           timeoutMs,
           name,
+          maxBytes: options.maxRepositoryBytes,
+          maxFiles: options.maxRepositoryFiles,
           onlyThisCommit,
         }),
       }),
