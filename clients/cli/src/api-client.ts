@@ -1,3 +1,5 @@
+import { createApi } from '@lemniscate/api/client.ts';
+import type { Api } from '@lemniscate/api/client.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { fromProblem } from '@lemniscate/shared/errors/problem.ts';
 import type { z } from 'zod';
@@ -18,6 +20,10 @@ export interface ApiRequest {
 /** The public API as the commands use it. */
 export interface ApiClient {
   readonly url: string;
+  /** Typed by the API's description; throws as `json` does. */
+  readonly api: Api;
+  /** The same with another deadline than ten seconds, for what takes longer. */
+  patient(timeoutMs: number): Api;
   /** Sends and checks the answer's shape. @throws CodedError from the problem document, or `service_unreachable` */
   json<Schema extends z.ZodType>(
     path: string,
@@ -28,24 +34,17 @@ export interface ApiClient {
   open(path: string, request?: ApiRequest): Promise<Response>;
 }
 
+const ordinaryTimeoutMs = 10_000;
+
 /** Talks to one fleet with one login. */
 export function createApiClient(endpoint: Endpoint): ApiClient {
-  const open = async (path: string, request: ApiRequest = {}): Promise<Response> => {
-    const url = new URL(path, endpoint.url);
-    const deadline = AbortSignal.timeout(request.timeoutMs ?? 10_000);
-    const signals = request.signal === undefined ? [deadline] : [deadline, request.signal];
-    const answer = await fetch(url, {
-      method: request.method ?? 'GET',
-      headers: {
-        authorization: `Bearer ${endpoint.token}`,
-        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...request.headers,
-      },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-      ...(request.text === undefined ? {} : { body: request.text }),
-      signal: AbortSignal.any(signals),
+  const send = async (request: Request, timeoutMs: number): Promise<Response> => {
+    const { signal } = request;
+    request.headers.set('authorization', `Bearer ${endpoint.token}`);
+    const answer = await fetch(request, {
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
     }).catch((error: unknown) => {
-      request.signal?.throwIfAborted();
+      signal.throwIfAborted();
       const message = `No answer from ${endpoint.url}. Is the fleet running? Start one with "npm start", or set LEMNISCATE_URL.`;
       throw new CodedError('service_unreachable', message, { url: endpoint.url }, error);
     });
@@ -53,8 +52,22 @@ export function createApiClient(endpoint: Endpoint): ApiClient {
     const body: unknown = await answer.json().catch(() => undefined);
     throw fromProblem(body, answer.status);
   };
+  const open = (path: string, request: ApiRequest = {}): Promise<Response> => {
+    const { body, text = body === undefined ? undefined : JSON.stringify(body), signal } = request;
+    const asked = new Request(new URL(path, endpoint.url), {
+      method: request.method ?? 'GET',
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...request.headers },
+      ...(text === undefined ? {} : { body: text }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return send(asked, request.timeoutMs ?? ordinaryTimeoutMs);
+  };
+  const patient = (timeoutMs: number): Api =>
+    createApi({ url: endpoint.url, send: (request) => send(request, timeoutMs) });
   return {
     url: endpoint.url,
+    api: patient(ordinaryTimeoutMs),
+    patient,
     open,
     async json(path, schema, request) {
       const answer = await open(path, request);

@@ -1,8 +1,8 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { joinedServerSchema } from '@lemniscate/shared/api/server.ts';
 import { createApiClient } from './api-client.ts';
 
 /** The key of a server that is being set up: the private half never leaves its machine. */
@@ -46,15 +46,16 @@ export async function joinServer(
 ): Promise<{ readonly serverId: string; readonly variables: Readonly<Record<string, string>> }> {
   // Nobody is logged in on a new server: the token is what lets it in.
   const client = createApiClient({ url: request.fleet, token: '' });
-  const joined = await client.json('/v1/server-invitations/use', joinedServerSchema, {
-    method: 'POST',
-    body: {
-      token: request.token,
-      publicKeyPem: request.key.publicKeyPem,
-      url: request.address,
-      capacity: request.capacity,
-    },
-  });
+  const joined = await ask(
+    client.api.POST('/v1/server-invitations/use', {
+      body: {
+        token: request.token,
+        publicKeyPem: request.key.publicKeyPem,
+        url: request.address,
+        capacity: request.capacity,
+      },
+    }),
+  );
   const file = (name: string): string => join(request.folder, name);
   await writeFile(file('ca.pem'), joined.caPem);
   await writeFile(file('certificate.pem'), joined.certificatePem);

@@ -1,5 +1,5 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { randomUUID } from 'node:crypto';
-import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { CreateSession, SessionView } from '@lemniscate/shared/api/session.ts';
 import type { ApiClient } from './api-client.ts';
 import { inspectRepository } from './repository/inspect.ts';
@@ -25,11 +25,12 @@ export async function openSession(
   const { repositoryFolder, ...body } = request;
   const repository = await inspectRepository(repositoryFolder);
   const uploaded = await uploadRepository(client, repository, signal, body.project);
-  const session = await client.json('/v1/sessions', sessionViewSchema, {
-    method: 'POST',
-    headers: { 'idempotency-key': randomUUID() },
-    body: { ...body, repository: uploaded.source },
-    signal,
-  });
+  const session = await ask(
+    client.api.POST('/v1/sessions', {
+      body: { ...body, repository: uploaded.source },
+      headers: { 'idempotency-key': randomUUID() },
+      signal,
+    }),
+  );
   return { session, repository, dirty: uploaded.dirty };
 }

@@ -1,3 +1,4 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
@@ -6,7 +7,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { z } from 'zod';
 import type { ApiClient } from './api-client.ts';
 
 /** An agent server of one's own on this machine, for sessions pinned to it. */
@@ -15,15 +15,6 @@ export interface Workstation {
   /** Ends the server, sees its sandboxes gone and takes it off the fleet's list; idempotent. */
   stop(): Promise<void>;
 }
-
-const joinedSchema = z.object({
-  serverId: z.string(),
-  certificatePem: z.string(),
-  caPem: z.string(),
-  internalUrl: z.string(),
-});
-
-const serversSchema = z.object({ servers: z.array(z.object({ id: z.string(), usable: z.int() })) });
 const startTimeoutMs = 20_000;
 const stopTimeoutMs = 15_000;
 
@@ -41,17 +32,19 @@ export async function startWorkstation(
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   let serverId: string | null = null;
   const leave = async (): Promise<void> => {
-    if (serverId !== null) await client.open(`/v1/servers/${serverId}`, { method: 'DELETE' });
+    if (serverId !== null)
+      await ask(client.api.DELETE('/v1/servers/{id}', { params: { path: { id: serverId } } }));
   };
   try {
-    const joined = await client.json('/v1/servers', joinedSchema, {
-      method: 'POST',
-      body: {
-        publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }),
-        capacity: 1,
-      },
-      signal,
-    });
+    const joined = await ask(
+      client.api.POST('/v1/servers', {
+        body: {
+          publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+          capacity: 1,
+        },
+        signal,
+      }),
+    );
     serverId = joined.serverId;
     const file = (name: string) => join(folder, name);
     await writeFile(file('ca.pem'), joined.caPem);
@@ -106,7 +99,7 @@ export async function startWorkstation(
           `The agent server of this workstation did not start:\n${words}`,
         );
       }
-      const { servers } = await client.json('/v1/servers', serversSchema, { signal });
+      const { servers } = await ask(client.api.GET('/v1/servers', { signal }));
       if (servers.some((server) => server.id === serverId && server.usable > 0)) break;
       await delay(50, undefined, { signal });
     }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { inTurn } from './process/turn.ts';
 
 const buildMs = 5 * 60_000;
 const keptOutput = 4_000;
@@ -40,12 +41,13 @@ function readStamp(folder: string): string | null {
 
 /**
  * Builds the console unless it is built from exactly these sources already. The new one takes the place of the old in
- * one step, so a dispatcher that serves it never sees half of one.
+ * one step, so a dispatcher that serves it never sees half of one. Processes that want it at once build it once: the
+ * first builds, the others find it built.
  * @returns whether there is a console now; a build that fails is told and leaves the fleet working
  */
 export async function buildConsole(projectRoot: string, say: (line: string) => void): Promise<boolean> {
   try {
-    return await buildWhenChanged(projectRoot, say);
+    return await inTurn(consoleFolder(projectRoot), () => buildWhenChanged(projectRoot, say));
   } catch (error) {
     say(`the console could not be built; the fleet serves without it\n${String(error)}`);
     return false;
@@ -81,6 +83,8 @@ async function runVite(projectRoot: string, outDir: string): Promise<string | nu
       '--outDir',
       outDir,
       '--emptyOutDir',
+      // Turns are ours; its own lock refuses instead of waiting.
+      '--bypass-lock',
       '--logLevel',
       'warn',
     ],

@@ -56,15 +56,17 @@ export const createAgentSchema = z.strictObject({
 });
 
 /** One agent, or one version of it; the ETag is the version in quotes. */
-export const agentViewSchema = z.object({
-  id: z.string(),
-  project: z.string(),
-  version: z.int(),
-  definition: agentDefinitionSchema,
-  digest: z.string(),
-  changedBy: z.string(),
-  changedAt: z.string(),
-});
+export const agentViewSchema = z
+  .object({
+    id: z.string(),
+    project: z.string(),
+    version: z.int(),
+    definition: agentDefinitionSchema,
+    digest: z.string(),
+    changedBy: z.string(),
+    changedAt: z.string(),
+  })
+  .meta({ id: 'Agent' });
 export type AgentView = z.infer<typeof agentViewSchema>;
 export const agentListSchema = z.object({ agents: z.array(agentViewSchema) });
 export const agentVersionsSchema = z.object({

@@ -7,17 +7,19 @@ export const extensionStates = ['waiting', 'granted', 'declined', 'expired', 'wi
 export const extendableCauses = ['time_budget', 'budget_actions'] as const;
 
 /** The question that an interactive session asks when its budget is used up, and what became of it. */
-export const extensionViewSchema = z.object({
-  sessionId: z.string(),
-  number: z.int(),
-  /** The reason with which the session ends if nobody extends it. */
-  cause: z.enum(extendableCauses),
-  state: z.enum(extensionStates),
-  used: amountsSchema,
-  grants: amountsSchema.extend({ left: z.int() }),
-  askedAt: z.string(),
-  expiresAt: z.string(),
-});
+export const extensionViewSchema = z
+  .object({
+    sessionId: z.string(),
+    number: z.int(),
+    /** The reason with which the session ends if nobody extends it. */
+    cause: z.enum(extendableCauses),
+    state: z.enum(extensionStates),
+    used: amountsSchema,
+    grants: amountsSchema.extend({ left: z.int() }),
+    askedAt: z.string(),
+    expiresAt: z.string(),
+  })
+  .meta({ id: 'Extension' });
 export type ExtensionView = z.infer<typeof extensionViewSchema>;
 export const extensionListSchema = z.object({ extensions: z.array(extensionViewSchema) });
 

@@ -7,19 +7,21 @@ export type InboxKind = (typeof inboxKinds)[number];
 export const inboxItemIdSchema = z.string().regex(idPattern('inboxItem'), 'must be the id of an inbox item');
 
 /** Something that waits for a person. */
-export const inboxItemSchema = z.object({
-  id: z.string(),
-  kind: z.string(),
-  project: z.string(),
-  title: z.string(),
-  object: z.string().nullable(),
-  comment: z.string().nullable(),
-  session: z.string().nullable(),
-  approval: z.string().nullable(),
-  createdAt: z.string(),
-  readAt: z.string().nullable(),
-  doneAt: z.string().nullable(),
-});
+export const inboxItemSchema = z
+  .object({
+    id: z.string(),
+    kind: z.string(),
+    project: z.string(),
+    title: z.string(),
+    object: z.string().nullable(),
+    comment: z.string().nullable(),
+    session: z.string().nullable(),
+    approval: z.string().nullable(),
+    createdAt: z.string(),
+    readAt: z.string().nullable(),
+    doneAt: z.string().nullable(),
+  })
+  .meta({ id: 'InboxItem' });
 export type InboxItem = z.infer<typeof inboxItemSchema>;
 export const inboxPageSchema = z.object({
   items: z.array(inboxItemSchema),

@@ -8,13 +8,15 @@ const memoryFileSchema = folderFileSchema.extend({
 });
 
 /** What an agent remembers of a project; the ETag is the version in quotes. Version 0: nothing yet. */
-export const memoryViewSchema = z.object({
-  version: z.int(),
-  files: z.array(memoryFileSchema),
-  session: z.string().nullable(),
-  changedBy: z.string().nullable(),
-  changedAt: z.string().nullable(),
-});
+export const memoryViewSchema = z
+  .object({
+    version: z.int(),
+    files: z.array(memoryFileSchema),
+    session: z.string().nullable(),
+    changedBy: z.string().nullable(),
+    changedAt: z.string().nullable(),
+  })
+  .meta({ id: 'Memory' });
 export type MemoryView = z.infer<typeof memoryViewSchema>;
 export const memoryVersionsSchema = z.object({ versions: z.array(memoryViewSchema.omit({ files: true })) });
 export const restoreMemorySchema = z.strictObject({ version: z.int().min(0) });

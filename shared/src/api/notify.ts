@@ -83,16 +83,18 @@ export const changeTargetSchema = z.strictObject({
   secret: secretSchema.optional(),
 });
 
-export const targetViewSchema = z.object({
-  id: z.string(),
-  project: z.string(),
-  version: z.int(),
-  definition: targetDefinitionSchema,
-  enabled: z.boolean(),
-  disabledReason: z.string().nullable(),
-  changedBy: z.string(),
-  createdAt: z.string(),
-});
+export const targetViewSchema = z
+  .object({
+    id: z.string(),
+    project: z.string(),
+    version: z.int(),
+    definition: targetDefinitionSchema,
+    enabled: z.boolean(),
+    disabledReason: z.string().nullable(),
+    changedBy: z.string(),
+    createdAt: z.string(),
+  })
+  .meta({ id: 'NotifyTarget' });
 export type TargetView = z.infer<typeof targetViewSchema>;
 export const targetListSchema = z.object({ targets: z.array(targetViewSchema) });
 /** The one time that a webhook's secret is shown; null where the target has none to show. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObjectSchema } from '../json.ts';
 import { idPattern } from '../id.ts';
 import { folderPathSchema } from '../agents/folder.ts';
 import { repositorySourceSchema } from '../repository/source.ts';
@@ -72,26 +73,28 @@ export const objectFileSchema = z.object({
 });
 
 /** An object; its ETag is the version in quotes. */
-export const objectViewSchema = z.object({
-  id: z.string(),
-  project: z.string(),
-  version: z.int(),
-  type: z.string(),
-  title: z.string(),
-  body: z.string(),
-  status: z.string(),
-  labels: z.array(z.string()),
-  assignee: z.object({ kind: z.enum(['person', 'agent']), id: z.string() }).nullable(),
-  repository: repositorySourceSchema.nullable(),
-  /** `workspace`, or the system that it is a picture of. */
-  source: z.string(),
-  /** Its name there, such as `owner/repository#12`. */
-  sourceKey: z.string().nullable(),
-  url: z.string().nullable(),
-  createdBy: actorSchema,
-  createdAt: z.string(),
-  changedAt: z.string(),
-});
+export const objectViewSchema = z
+  .object({
+    id: z.string(),
+    project: z.string(),
+    version: z.int(),
+    type: z.string(),
+    title: z.string(),
+    body: z.string(),
+    status: z.string(),
+    labels: z.array(z.string()),
+    assignee: z.object({ kind: z.enum(['person', 'agent']), id: z.string() }).nullable(),
+    repository: repositorySourceSchema.nullable(),
+    /** `workspace`, or the system that it is a picture of. */
+    source: z.string(),
+    /** Its name there, such as `owner/repository#12`. */
+    sourceKey: z.string().nullable(),
+    url: z.string().nullable(),
+    createdBy: actorSchema,
+    createdAt: z.string(),
+    changedAt: z.string(),
+  })
+  .meta({ id: 'WorkObject' });
 export type ObjectView = z.infer<typeof objectViewSchema>;
 export const objectWithFilesSchema = objectViewSchema.extend({ files: z.array(objectFileSchema) });
 export const objectPageSchema = z.object({
@@ -129,7 +132,7 @@ export const objectActSchema = z.object({
   act: z.string(),
   by: actorSchema,
   session: z.string().nullable(),
-  detail: z.record(z.string(), z.json()),
+  detail: jsonObjectSchema,
 });
 export const objectHistorySchema = z.object({
   acts: z.array(objectActSchema),

@@ -16,4 +16,3 @@ export const policyVerdictsSchema = z.object({
     }),
   ),
 });
-export type PolicyVerdicts = z.infer<typeof policyVerdictsSchema>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObjectSchema } from '../json.ts';
 
 /** Ids of projects: they stand in addresses, chains and object keys. */
 export const projectIdSchema = z
@@ -22,22 +23,23 @@ export const projectViewSchema = z.object({
   createdAt: z.string(),
 });
 export const projectListSchema = z.object({ projects: z.array(projectViewSchema) });
-export type ProjectList = z.infer<typeof projectListSchema>;
 
 /** A version of a project's policy, as `GET /v1/projects/:id/policy` answers; its ETag is the version in quotes. */
-export const policyVersionSchema = z.object({
-  project: z.string(),
-  version: z.int(),
-  digest: z.string(),
-  /** With every default filled in: what sessions are judged by. */
-  policy: z.record(z.string(), z.json()),
-  /** The author's text; null where there is none. */
-  written: z.string().nullable(),
-  /** `file`: the fleet's policy file at a start. */
-  origin: z.enum(['api', 'file']),
-  changedBy: z.string(),
-  changedAt: z.string(),
-});
+export const policyVersionSchema = z
+  .object({
+    project: z.string(),
+    version: z.int(),
+    digest: z.string(),
+    /** With every default filled in: what sessions are judged by. */
+    policy: jsonObjectSchema,
+    /** The author's text; null where there is none. */
+    written: z.string().nullable(),
+    /** `file`: the fleet's policy file at a start. */
+    origin: z.enum(['api', 'file']),
+    changedBy: z.string(),
+    changedAt: z.string(),
+  })
+  .meta({ id: 'PolicyVersion' });
 export type PolicyVersion = z.infer<typeof policyVersionSchema>;
 export const policyVersionsSchema = z.object({
   versions: z.array(policyVersionSchema.omit({ policy: true, written: true })),

@@ -10,18 +10,20 @@ import { remoteToolNameSchema } from '../tools/remote-tool.ts';
 export const remoteToolStates = ['approved', 'new', 'changed', 'gone'] as const;
 
 /** A tool of one of an agent's MCP servers, as the server described it when it was last asked. */
-export const remoteToolViewSchema = z.object({
-  name: z.string(),
-  server: z.string(),
-  state: z.enum(remoteToolStates),
-  description: z.string(),
-  inputSchema: jsonObjectSchema,
-  digest: z.string(),
-  approvedDigest: z.string().nullable(),
-  approvedBy: z.string().nullable(),
-  approvedAt: z.string().nullable(),
-  seenAt: z.string(),
-});
+export const remoteToolViewSchema = z
+  .object({
+    name: z.string(),
+    server: z.string(),
+    state: z.enum(remoteToolStates),
+    description: z.string(),
+    inputSchema: jsonObjectSchema,
+    digest: z.string(),
+    approvedDigest: z.string().nullable(),
+    approvedBy: z.string().nullable(),
+    approvedAt: z.string().nullable(),
+    seenAt: z.string(),
+  })
+  .meta({ id: 'RemoteTool' });
 export type RemoteToolView = z.infer<typeof remoteToolViewSchema>;
 
 export const remoteToolListSchema = z.object({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonValueSchema } from '../json.ts';
 
 const days = z.int().min(1).max(36_500).nullable();
 
@@ -45,7 +46,7 @@ export type Removed = z.infer<typeof removedSchema>;
 export const contentPartSchema = z.object({
   instruction: z.string().optional(),
   messages: z.array(z.object({ number: z.int(), text: z.string() })).optional(),
-  approvals: z.array(z.object({ call: z.string(), arguments: z.json() })).optional(),
+  approvals: z.array(z.object({ call: z.string(), arguments: jsonValueSchema })).optional(),
   /** The patch in base64; null where there is none or it lies in an object of its own. */
   patch: z.string().nullable().optional(),
   events: z.array(z.unknown()).optional(),

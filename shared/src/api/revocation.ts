@@ -14,4 +14,3 @@ export const revokedUsersSchema = z.object({
     }),
   ),
 });
-export type RevokedUsers = z.infer<typeof revokedUsersSchema>;

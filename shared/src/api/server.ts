@@ -2,32 +2,34 @@ import { z } from 'zod';
 import { placementName } from '../queue/placement-class.ts';
 
 /** One agent server as an operator sees it. */
-export const serverViewSchema = z.object({
-  id: z.string(),
-  url: z.string(),
-  pool: z.string(),
-  capacity: z.int(),
-  /** Slots that may be used now; 0 while something keeps it out of the rotation. */
-  usable: z.int(),
-  held: z.int(),
-  warm: z.int(),
-  driver: z.string().nullable(),
-  architecture: z.string().nullable(),
-  labels: z.array(z.string()),
-  /** It says so itself: it is shutting down. */
-  draining: z.boolean(),
-  unhealthy: z.string().nullable(),
-  /** An operator took it out of the rotation; what still runs there after the deadline is moved. */
-  drained: z.boolean(),
-  drainDeadline: z.string().nullable(),
-  /** Why it gets no sessions; null: it does. */
-  outBecause: z.string().nullable(),
-  /** Slots that a newcomer may use until it has proved itself or is approved; null: all. */
-  clamp: z.int().nullable(),
-  /** Whose workstation it is. */
-  pinnedTo: z.string().nullable(),
-  seenAt: z.string().nullable(),
-});
+export const serverViewSchema = z
+  .object({
+    id: z.string(),
+    url: z.string(),
+    pool: z.string(),
+    capacity: z.int(),
+    /** Slots that may be used now; 0 while something keeps it out of the rotation. */
+    usable: z.int(),
+    held: z.int(),
+    warm: z.int(),
+    driver: z.string().nullable(),
+    architecture: z.string().nullable(),
+    labels: z.array(z.string()),
+    /** It says so itself: it is shutting down. */
+    draining: z.boolean(),
+    unhealthy: z.string().nullable(),
+    /** An operator took it out of the rotation; what still runs there after the deadline is moved. */
+    drained: z.boolean(),
+    drainDeadline: z.string().nullable(),
+    /** Why it gets no sessions; null: it does. */
+    outBecause: z.string().nullable(),
+    /** Slots that a newcomer may use until it has proved itself or is approved; null: all. */
+    clamp: z.int().nullable(),
+    /** Whose workstation it is. */
+    pinnedTo: z.string().nullable(),
+    seenAt: z.string().nullable(),
+  })
+  .meta({ id: 'Server' });
 export type ServerView = z.infer<typeof serverViewSchema>;
 export const serverListSchema = z.object({ servers: z.array(serverViewSchema) });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObjectSchema } from '../json.ts';
 import { surfaces } from '../protocol/session-order.ts';
 import { deciders } from '../protocol/permit.ts';
 import { diffSummarySchema } from '../repository/diff.ts';
@@ -66,58 +67,60 @@ export const reportedUsageSchema = usageTotalsSchema.extend({
 });
 
 /** One session as the API shows it. */
-export const sessionViewSchema = z.object({
-  id: z.string(),
-  version: z.int(),
-  project: z.string(),
-  agent: z.object({ id: z.string(), version: z.int() }),
-  state: z.enum(sessionStates),
-  phase: z.string(),
-  reason: z.enum([...endReasons, ...pauseReasons]).nullable(),
-  message: z.string().nullable(),
-  /** Exit code of the terminal client, from the table of ends; null before the end. */
-  exitCode: z.int().nullable(),
-  attempt: z.int(),
-  server: z.string().nullable(),
-  instruction: z.string(),
-  repository: repositorySourceSchema,
-  runtime: z.string(),
-  model: z.string(),
-  surface: z.enum(surfaces),
-  execution: z.enum(executions),
-  openedBy: z.string(),
-  policyDigest: z.string(),
-  createdAt: z.string(),
-  startedAt: z.string().nullable(),
-  runningAt: z.string().nullable(),
-  endedAt: z.string().nullable(),
-  timingsMs: z.record(z.string(), z.number()),
-  sandbox: z.object({ driver: z.string().nullable() }),
-  usage: usageTotalsSchema,
-  totalCostUsd: z.string(),
-  priced: z.boolean(),
-  reportedUsage: reportedUsageSchema.nullable(),
-  diff: diffSummarySchema
-    .extend({
-      state: z.enum(['offered', 'accepted', 'rejected', 'discarded']),
-      /** Paths of the accepted files; null: all, or not decided. */
-      acceptedFiles: z.array(z.string()).nullable(),
-    })
-    .nullable(),
-  /** While it waits for a server, else null. */
-  queue: z
-    .object({
-      /** 1: next; 0: a server is being asked. Far back in a long queue it is the upper bound. */
-      position: z.int(),
-      /** From the pace of the last minutes; null: nothing has been started of late, so nobody can tell. */
-      estimatedWaitSeconds: z.int().nullable(),
-      /** Why it does not move: intake is paused for the whole fleet, its pool or its project. */
-      paused: z.enum(['fleet', 'pool', 'project']).nullable(),
-    })
-    .nullable(),
-  /** The session whose agent has handed this one a part of its task; usage and cost of a session hold its sub-agents'. */
-  parent: z.string().nullable(),
-});
+export const sessionViewSchema = z
+  .object({
+    id: z.string(),
+    version: z.int(),
+    project: z.string(),
+    agent: z.object({ id: z.string(), version: z.int() }),
+    state: z.enum(sessionStates),
+    phase: z.string(),
+    reason: z.enum([...endReasons, ...pauseReasons]).nullable(),
+    message: z.string().nullable(),
+    /** Exit code of the terminal client, from the table of ends; null before the end. */
+    exitCode: z.int().nullable(),
+    attempt: z.int(),
+    server: z.string().nullable(),
+    instruction: z.string(),
+    repository: repositorySourceSchema,
+    runtime: z.string(),
+    model: z.string(),
+    surface: z.enum(surfaces),
+    execution: z.enum(executions),
+    openedBy: z.string(),
+    policyDigest: z.string(),
+    createdAt: z.string(),
+    startedAt: z.string().nullable(),
+    runningAt: z.string().nullable(),
+    endedAt: z.string().nullable(),
+    timingsMs: z.record(z.string(), z.number()),
+    sandbox: z.object({ driver: z.string().nullable() }),
+    usage: usageTotalsSchema,
+    totalCostUsd: z.string(),
+    priced: z.boolean(),
+    reportedUsage: reportedUsageSchema.nullable(),
+    diff: diffSummarySchema
+      .extend({
+        state: z.enum(['offered', 'accepted', 'rejected', 'discarded']),
+        /** Paths of the accepted files; null: all, or not decided. */
+        acceptedFiles: z.array(z.string()).nullable(),
+      })
+      .nullable(),
+    /** While it waits for a server, else null. */
+    queue: z
+      .object({
+        /** 1: next; 0: a server is being asked. Far back in a long queue it is the upper bound. */
+        position: z.int(),
+        /** From the pace of the last minutes; null: nothing has been started of late, so nobody can tell. */
+        estimatedWaitSeconds: z.int().nullable(),
+        /** Why it does not move: intake is paused for the whole fleet, its pool or its project. */
+        paused: z.enum(['fleet', 'pool', 'project']).nullable(),
+      })
+      .nullable(),
+    /** The session whose agent has handed this one a part of its task; usage and cost of a session hold its sub-agents'. */
+    parent: z.string().nullable(),
+  })
+  .meta({ id: 'Session' });
 export type SessionView = z.infer<typeof sessionViewSchema>;
 
 export const sessionPageSchema = z.object({
@@ -127,41 +130,45 @@ export const sessionPageSchema = z.object({
 export type SessionPage = z.infer<typeof sessionPageSchema>;
 
 /** One row of `GET /v1/sessions/:id/tool-calls`. */
-export const toolCallViewSchema = z.object({
-  callId: z.string(),
-  attempt: z.int(),
-  turn: z.int(),
-  tool: z.string(),
-  state: z.enum(toolCallStates),
-  decidedBy: z.enum(deciders).nullable(),
-  exitCode: z.int().nullable(),
-  durationMs: z.number().nullable(),
-  /** A program in the sandbox made it with a tool of its own: what it did is its word. */
-  reported: z.boolean(),
-});
+export const toolCallViewSchema = z
+  .object({
+    callId: z.string(),
+    attempt: z.int(),
+    turn: z.int(),
+    tool: z.string(),
+    state: z.enum(toolCallStates),
+    decidedBy: z.enum(deciders).nullable(),
+    exitCode: z.int().nullable(),
+    durationMs: z.number().nullable(),
+    /** A program in the sandbox made it with a tool of its own: what it did is its word. */
+    reported: z.boolean(),
+  })
+  .meta({ id: 'ToolCall' });
 export type ToolCallView = z.infer<typeof toolCallViewSchema>;
 
 /** One approval; its person sends `argumentsDigest` back as displayed. */
-export const approvalViewSchema = z.object({
-  id: z.string(),
-  sessionId: z.string(),
-  callId: z.string(),
-  tool: z.string(),
-  title: z.string(),
-  arguments: z.record(z.string(), z.json()),
-  argumentsDigest: z.string(),
-  reasons: z.array(z.string()),
-  state: z.enum(['waiting', 'approved', 'rejected', 'expired', 'withdrawn']),
-  /** How many different people have to approve, and who has. */
-  people: z.int(),
-  approvedBy: z.array(z.string()),
-  /** What an approval "for this session" would cover: exactly this command, path or arguments of the tool. */
-  pattern: z.string(),
-  /** Where a sub-agent asks: the session that it works for. */
-  delegatedBy: z.string().nullable(),
-  createdAt: z.string(),
-  expiresAt: z.string(),
-});
+export const approvalViewSchema = z
+  .object({
+    id: z.string(),
+    sessionId: z.string(),
+    callId: z.string(),
+    tool: z.string(),
+    title: z.string(),
+    arguments: jsonObjectSchema,
+    argumentsDigest: z.string(),
+    reasons: z.array(z.string()),
+    state: z.enum(['waiting', 'approved', 'rejected', 'expired', 'withdrawn']),
+    /** How many different people have to approve, and who has. */
+    people: z.int(),
+    approvedBy: z.array(z.string()),
+    /** What an approval "for this session" would cover: exactly this command, path or arguments of the tool. */
+    pattern: z.string(),
+    /** Where a sub-agent asks: the session that it works for. */
+    delegatedBy: z.string().nullable(),
+    createdAt: z.string(),
+    expiresAt: z.string(),
+  })
+  .meta({ id: 'Approval' });
 export type ApprovalView = z.infer<typeof approvalViewSchema>;
 
 /** Body of `POST /v1/sessions/:id/approvals/:approvalId`. */

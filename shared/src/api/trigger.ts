@@ -60,20 +60,22 @@ export const createTriggerSchema = z.strictObject({
 });
 
 /** One trigger; the ETag is the version in quotes. */
-export const triggerViewSchema = z.object({
-  id: z.string(),
-  project: z.string(),
-  version: z.int(),
-  owner: z.string(),
-  definition: triggerDefinitionSchema,
-  enabled: z.boolean(),
-  /** Why the fleet has put it out of use. */
-  disabledReason: z.string().nullable(),
-  /** Of a schedule: when it is due next. */
-  nextAt: z.string().nullable(),
-  createdAt: z.string(),
-  changedAt: z.string(),
-});
+export const triggerViewSchema = z
+  .object({
+    id: z.string(),
+    project: z.string(),
+    version: z.int(),
+    owner: z.string(),
+    definition: triggerDefinitionSchema,
+    enabled: z.boolean(),
+    /** Why the fleet has put it out of use. */
+    disabledReason: z.string().nullable(),
+    /** Of a schedule: when it is due next. */
+    nextAt: z.string().nullable(),
+    createdAt: z.string(),
+    changedAt: z.string(),
+  })
+  .meta({ id: 'Trigger' });
 export type TriggerView = z.infer<typeof triggerViewSchema>;
 export const triggerListSchema = z.object({ triggers: z.array(triggerViewSchema) });
 
@@ -137,19 +139,21 @@ export const changeHookSchema = z.strictObject({
   secret: secretSchema.optional(),
 });
 
-export const hookViewSchema = z.object({
-  id: z.string(),
-  project: z.string(),
-  version: z.int(),
-  source: z.string(),
-  owner: z.string(),
-  definition: hookDefinitionSchema,
-  enabled: z.boolean(),
-  disabledReason: z.string().nullable(),
-  /** Where the other system sends to. */
-  url: z.string(),
-  createdAt: z.string(),
-});
+export const hookViewSchema = z
+  .object({
+    id: z.string(),
+    project: z.string(),
+    version: z.int(),
+    source: z.string(),
+    owner: z.string(),
+    definition: hookDefinitionSchema,
+    enabled: z.boolean(),
+    disabledReason: z.string().nullable(),
+    /** Where the other system sends to. */
+    url: z.string(),
+    createdAt: z.string(),
+  })
+  .meta({ id: 'Hook' });
 export type HookView = z.infer<typeof hookViewSchema>;
 export const hookListSchema = z.object({ hooks: z.array(hookViewSchema) });
 /** The one time that the secret is shown. */

@@ -60,7 +60,6 @@ export const unitCostSchema = z.object({
   /** Null: nothing was accepted. */
   usdPerAcceptedDiff: usd.nullable(),
 });
-export type UnitCost = z.infer<typeof unitCostSchema>;
 
 /** What the month will have cost. */
 export const forecastSchema = z.object({
@@ -71,7 +70,6 @@ export const forecastSchema = z.object({
   basedOnDays: z.int(),
   forecastUsd: usd,
 });
-export type Forecast = z.infer<typeof forecastSchema>;
 
 /** A day that cost more than the trailing weeks explain. */
 export const anomalySchema = z.object({
@@ -82,7 +80,6 @@ export const anomalySchema = z.object({
   /** Standard deviations above the mean. */
   deviations: z.number(),
 });
-export type Anomaly = z.infer<typeof anomalySchema>;
 
 export const budgetScopes = ['project', 'agent'] as const;
 /** A budget of a calendar month. */

@@ -4,14 +4,16 @@ import type { ErrorCode } from './catalogue.ts';
 import { CodedError, isCodedError } from './coded-error.ts';
 
 /** RFC 9457 problem document with our stable `code` as extension member; media type `application/problem+json`. */
-export const problemSchema = z.object({
-  type: z.string(),
-  title: z.string(),
-  status: z.int(),
-  detail: z.string(),
-  code: z.string(),
-  details: z.record(z.string(), z.unknown()).optional(),
-});
+export const problemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    details: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof problemSchema>;
 
 /**

@@ -172,12 +172,14 @@ export type DispatcherEvent = z.infer<typeof dispatcherEventSchema>;
 export type SessionEvent = ServerEvent | DispatcherEvent;
 
 /** One event as readers see it: `position` counts from 1 without holes within a session and is the SSE id. */
-export const positionedEventSchema = z.object({
-  position: z.int().min(1),
-  at: z.string(),
-  attempt: z.int().min(0),
-  event: z.union([serverEventSchema, dispatcherEventSchema]),
-});
+export const positionedEventSchema = z
+  .object({
+    position: z.int().min(1),
+    at: z.string(),
+    attempt: z.int().min(0),
+    event: z.union([serverEventSchema, dispatcherEventSchema]),
+  })
+  .meta({ id: 'PositionedEvent' });
 export type PositionedEvent = z.infer<typeof positionedEventSchema>;
 
 /**

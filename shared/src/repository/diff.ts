@@ -28,13 +28,15 @@ export const diffFileSchema = z.object({
 export type DiffFile = z.infer<typeof diffFileSchema>;
 
 /** What a session's diff is about; the patch itself travels beside it. `baseCommit`/`baseTree` name what it applies to. */
-export const diffSummarySchema = z.object({
-  sha256: sha256Schema,
-  bytes: z.int().min(0),
-  baseCommit: z.string(),
-  baseTree: z.string(),
-  files: z.array(diffFileSchema).max(100_000),
-  insertions: z.int().min(0),
-  deletions: z.int().min(0),
-});
+export const diffSummarySchema = z
+  .object({
+    sha256: sha256Schema,
+    bytes: z.int().min(0),
+    baseCommit: z.string(),
+    baseTree: z.string(),
+    files: z.array(diffFileSchema).max(100_000),
+    insertions: z.int().min(0),
+    deletions: z.int().min(0),
+  })
+  .meta({ id: 'DiffSummary' });
 export type DiffSummary = z.infer<typeof diffSummarySchema>;

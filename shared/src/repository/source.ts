@@ -21,20 +21,22 @@ const commit = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/, 'must be a full
  * - `git`: an address that the agent server fetches from (https or ssh).
  * - `path`: a folder on the agent server's own machine; embedded fleets and workstations only.
  */
-export const repositorySourceSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('bundle'),
-    sha256: sha256Schema,
-    commit,
-    name: z.string().min(1).max(256),
-  }),
-  z.strictObject({ kind: z.literal('git'), url: gitUrl, revision: revision.optional() }),
-  z.strictObject({
-    kind: z.literal('path'),
-    path: z.string().min(1).max(4096),
-    revision: revision.optional(),
-  }),
-]);
+export const repositorySourceSchema = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('bundle'),
+      sha256: sha256Schema,
+      commit,
+      name: z.string().min(1).max(256),
+    }),
+    z.strictObject({ kind: z.literal('git'), url: gitUrl, revision: revision.optional() }),
+    z.strictObject({
+      kind: z.literal('path'),
+      path: z.string().min(1).max(4096),
+      revision: revision.optional(),
+    }),
+  ])
+  .meta({ id: 'RepositorySource' });
 export type RepositorySource = z.infer<typeof repositorySourceSchema>;
 
 /** How much of a repository is fetched; for huge ones. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonValueSchema } from '../json.ts';
 
 const text = (max: number) =>
   z
@@ -28,8 +29,7 @@ export const cloudEventSchema = z
       .regex(/^application\/([\w.+-]+\+)?json(;.*)?$/, 'must be JSON')
       .optional(),
     dataschema: z.url().max(2048).optional(),
-    data: z
-      .json()
+    data: jsonValueSchema
       .optional()
       .refine(
         (data) => JSON.stringify(data ?? null).length <= maxData,

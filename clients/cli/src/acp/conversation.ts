@@ -1,8 +1,7 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { randomUUID } from 'node:crypto';
 import { methods } from '@agentclientprotocol/sdk';
 import type { AgentContext, SessionUpdate, StopReason } from '@agentclientprotocol/sdk';
-import { clientRunAnswerSchema } from '@lemniscate/shared/api/extension.ts';
-import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { CreateSession, SessionView } from '@lemniscate/shared/api/session.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { PositionedEvent, SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
@@ -90,7 +89,7 @@ export function createConversation(
   async function attach(to: string): Promise<void> {
     if (attached === to) return;
     const body = { run: clientRun };
-    await client.json(`/v1/sessions/${to}/client-run`, clientRunAnswerSchema, { method: 'PUT', body });
+    await ask(client.api.PUT('/v1/sessions/{id}/client-run', { params: { path: { id: to } }, body }));
     attached = to;
   }
 
@@ -133,7 +132,7 @@ export function createConversation(
   }
 
   async function ended(editor: AgentContext, followed: string): Promise<StopReason> {
-    const session = await client.json(`/v1/sessions/${followed}`, sessionViewSchema);
+    const session = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id: followed } } }));
     if (session.reason !== 'finished' && session.message !== null)
       await say(editor, `\n\n${session.state} (${session.reason ?? ''}): ${session.message}\n`);
     if (offersFiles(session))
@@ -154,18 +153,17 @@ export function createConversation(
     cancel: async () => {
       cancelled = true;
       if (sessionId === null || turn === null) return;
-      await client
-        .json(`/v1/sessions/${sessionId}/interrupt`, z.unknown(), {
-          method: 'POST',
-          body: {},
-        })
-        .catch((error: unknown) => {
-          if (!isCodedError(error, 'session_ended')) throw error;
-        });
+      await ask(
+        client.api.POST('/v1/sessions/{id}/interrupt', { params: { path: { id: sessionId } } }),
+      ).catch((error: unknown) => {
+        if (!isCodedError(error, 'session_ended')) throw error;
+      });
     },
     replay: async (editor) => {
       if (sessionId === null) return;
-      const { instruction } = await client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
+      const { instruction } = await ask(
+        client.api.GET('/v1/sessions/{id}', { params: { path: { id: sessionId } } }),
+      );
       await show(editor, {
         sessionUpdate: 'user_message_chunk',
         content: { type: 'text', text: instruction },
@@ -247,9 +245,10 @@ const logPageSchema = z.object({ events: z.array(positionedEventSchema), nextAft
 async function* readLog(client: ApiClient, sessionId: string): AsyncGenerator<PositionedEvent> {
   let after: number | null = 0;
   while (after !== null) {
-    const page: z.infer<typeof logPageSchema> = await client.json(
-      `/v1/sessions/${sessionId}/log?after=${after}`,
-      logPageSchema,
+    const page: z.infer<typeof logPageSchema> = await ask(
+      client.api.GET('/v1/sessions/{id}/log', {
+        params: { path: { id: sessionId }, query: { after: after } },
+      }),
     );
     yield* page.events;
     after = page.nextAfter;

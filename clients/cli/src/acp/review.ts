@@ -1,10 +1,10 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { methods } from '@agentclientprotocol/sdk';
 import type { AgentContext, PermissionOption, ToolCallContent } from '@agentclientprotocol/sdk';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { join } from 'node:path';
-import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 import { acceptToApply, readPatch } from '../commands/diff-decision.ts';
 import type { OfferedDiff } from '../commands/diff-decision.ts';
@@ -88,10 +88,11 @@ async function carryOut(
   answer: string,
 ): Promise<{ readonly done: boolean; readonly words: string }> {
   if (answer === 'reject') {
-    await client.json(`/v1/sessions/${id}/diff/reject`, z.unknown(), {
-      method: 'POST',
-      body: { sha256: diff.sha256 },
-    });
+    await ask(
+      client.api.POST('/v1/sessions/{id}/diff/reject', {
+        params: { path: { id } },
+      }),
+    );
     return { done: false, words: 'The changes were rejected; nothing was touched.' };
   }
   if (answer !== 'apply')

@@ -1,4 +1,6 @@
-import { createdTokenSchema, roleBindingsSchema, tokensSchema } from '@lemniscate/shared/api/identity.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import type { BodyOf } from '@lemniscate/api/client.ts';
+import type { Role } from '@lemniscate/shared/identity/roles.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
@@ -12,8 +14,8 @@ interface BindingOptions {
 }
 
 function readPrincipal({ group, person }: BindingOptions) {
-  if (group !== undefined && person === undefined) return { kind: 'group', principal: group };
-  if (person !== undefined && group === undefined) return { kind: 'person', principal: person };
+  if (group !== undefined && person === undefined) return { kind: 'group' as const, principal: group };
+  if (person !== undefined && group === undefined) return { kind: 'person' as const, principal: person };
   throw new CodedError('request_invalid', 'Name either --group or --person.');
 }
 
@@ -24,7 +26,7 @@ export function registerRoles(program: Command, io: CommandIo): void {
     .command('list')
     .option('--json', 'as JSON')
     .action(async (options: { json?: boolean }) => {
-      const { bindings } = await (await connectFleet(io)).json('/v1/role-bindings', roleBindingsSchema);
+      const { bindings } = await ask((await connectFleet(io)).api.GET('/v1/role-bindings'));
       if (options.json === true) return printJson(io, bindings);
       for (const { kind, principal, role, project } of bindings)
         io.stdout.write(
@@ -43,10 +45,11 @@ export function registerRoles(program: Command, io: CommandIo): void {
       .option('--person <subject>', 'one person')
       .option('--project <id>', 'in this project; without it everywhere', '*')
       .action(async (role: string, options: BindingOptions) => {
-        const binding = { ...readPrincipal(options), role, project: options.project };
+        // the API says which roles there are
+        const binding = { ...readPrincipal(options), role: role as Role, project: options.project };
         const client = await connectFleet(io);
-        if (method === 'PUT') await client.open('/v1/role-bindings', { method, body: binding });
-        else await client.open(`/v1/role-bindings?${new URLSearchParams(binding).toString()}`, { method });
+        if (method === 'PUT') await ask(client.api.PUT('/v1/role-bindings', { body: binding }));
+        else await ask(client.api.DELETE('/v1/role-bindings', { params: { query: binding } }));
         io.stdout.write(name === 'bind' ? 'Bound.\n' : 'No longer bound.\n');
       });
 }
@@ -65,7 +68,7 @@ export function registerTokens(program: Command, io: CommandIo): void {
     .command('list')
     .option('--json', 'as JSON')
     .action(async (options: { json?: boolean }) => {
-      const found = await (await connectFleet(io)).json('/v1/tokens', tokensSchema);
+      const found = await ask((await connectFleet(io)).api.GET('/v1/tokens'));
       if (options.json === true) return printJson(io, found.tokens);
       for (const token of found.tokens) {
         const until = token.revokedAt === null ? `until ${token.expiresAt}` : `revoked ${token.revokedAt}`;
@@ -84,18 +87,17 @@ export function registerTokens(program: Command, io: CommandIo): void {
     .requiredOption('--scope <scope...>', 'what it may do, as in sessions:write')
     .option('--days <number>', 'ends after so many days', '90')
     .action(async (name: string, options: TokenOptions) => {
-      const created = await (
-        await connectFleet(io)
-      ).json('/v1/tokens', createdTokenSchema, {
-        method: 'POST',
-        body: {
-          name,
-          project: options.project,
-          roles: options.role,
-          scopes: options.scope,
-          expiresInDays: Number(options.days),
-        },
-      });
+      const created = await ask(
+        (await connectFleet(io)).api.POST('/v1/tokens', {
+          body: {
+            name,
+            project: options.project,
+            roles: options.role as Role[],
+            scopes: options.scope as BodyOf<'/v1/tokens', 'post'>['scopes'],
+            expiresInDays: Number(options.days),
+          },
+        }),
+      );
       io.stderr.write(`Token ${created.id}, until ${created.expiresAt}. It is not shown again:\n`);
       io.stdout.write(`${created.token}\n`);
     });
@@ -103,7 +105,8 @@ export function registerTokens(program: Command, io: CommandIo): void {
     .command('revoke')
     .argument('<token>', 'its id')
     .action(async (id: string) => {
-      await (await connectFleet(io)).open(`/v1/tokens/${encodeURIComponent(id)}`, { method: 'DELETE' });
+      const { api } = await connectFleet(io);
+      await ask(api.DELETE('/v1/tokens/{tokenId}', { params: { path: { tokenId: id } } }));
       io.stdout.write('Revoked.\n');
     });
 }

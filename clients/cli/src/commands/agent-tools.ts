@@ -1,12 +1,10 @@
-import { remoteToolListSchema } from '@lemniscate/shared/api/remote-tool.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import type { RemoteToolView } from '@lemniscate/shared/api/remote-tool.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
-
-const pathOf = (agent: string): string => `/v1/agents/${encodeURIComponent(agent)}/remote-tools`;
 
 interface ToolOptions {
   readonly look?: boolean;
@@ -29,19 +27,22 @@ export function registerAgentTools(agents: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const found =
         options.look === true
-          ? await client.json(`${pathOf(agent)}/look`, remoteToolListSchema, {
-              method: 'POST',
-              timeoutMs: 60_000,
-            })
-          : await client.json(pathOf(agent), remoteToolListSchema);
+          ? await ask(
+              client
+                .patient(60_000)
+                .POST('/v1/agents/{agent}/remote-tools/look', { params: { path: { agent } } }),
+            )
+          : await ask(client.api.GET('/v1/agents/{agent}/remote-tools', { params: { path: { agent } } }));
       const names = options.approve;
       const shown =
         names === undefined
           ? found
-          : await client.json(`${pathOf(agent)}/approve`, remoteToolListSchema, {
-              method: 'POST',
-              body: { tools: names.map((name) => seenTool(found.tools, name)) },
-            });
+          : await ask(
+              client.api.POST('/v1/agents/{agent}/remote-tools/approve', {
+                params: { path: { agent } },
+                body: { tools: names.map((name) => seenTool(found.tools, name)) },
+              }),
+            );
       if (options.json === true) return printJson(io, shown);
       for (const notice of found.notices ?? []) io.stderr.write(`${makeVisible(notice)}\n`);
       for (const tool of shown.tools)

@@ -1,16 +1,7 @@
+import { ask } from '@lemniscate/api/client.ts';
+import type { AgentView } from '@lemniscate/shared/api/agent.ts';
 import { readFile } from 'node:fs/promises';
-import {
-  agentDefinitionSchema,
-  agentListSchema,
-  agentVersionsSchema,
-  agentViewSchema,
-} from '@lemniscate/shared/api/agent.ts';
-import {
-  memoryProposalsSchema,
-  memoryViewSchema,
-  decidedProposalSchema,
-  sessionFilesSchema,
-} from '@lemniscate/shared/api/memory.ts';
+import { agentDefinitionSchema } from '@lemniscate/shared/api/agent.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
@@ -21,8 +12,6 @@ import { connectFleet, printJson } from './context.ts';
 import { registerAgentTools } from './agent-tools.ts';
 import { registerMemoryCarry } from './memory-carry.ts';
 import { registerAgentCredentials } from './credentials.ts';
-
-const agentPath = (id: string): string => `/v1/agents/${encodeURIComponent(id)}`;
 
 /** Reads a definition as it is written: YAML, and so JSON. @throws CodedError `request_invalid` */
 async function readDefinition(file: string) {
@@ -38,12 +27,13 @@ async function readDefinition(file: string) {
 /** Creates the agent, or changes the version that there is. */
 async function defineAgent(client: ApiClient, id: string, file: string, project: string) {
   const definition = await readDefinition(file);
-  const known = await client.json('/v1/agents', agentListSchema);
+  const known = await ask(client.api.GET('/v1/agents'));
   const current = known.agents.find((agent) => agent.id === id);
-  if (current === undefined)
-    return client.json('/v1/agents', agentViewSchema, { method: 'POST', body: { id, project, definition } });
+  if (current === undefined) return ask(client.api.POST('/v1/agents', { body: { id, project, definition } }));
   const headers = { 'if-match': `"${current.version}"` };
-  return client.json(agentPath(id), agentViewSchema, { method: 'PUT', body: definition, headers });
+  return ask(
+    client.api.PUT('/v1/agents/{agent}', { params: { path: { agent: id } }, body: definition, headers }),
+  );
 }
 
 /** `lemniscate agents`: the actors that sessions run as. */
@@ -53,7 +43,7 @@ export function registerAgents(program: Command, io: CommandIo): void {
     .command('list')
     .option('--json', 'as JSON')
     .action(async (options: { json?: boolean }) => {
-      const found = await (await connectFleet(io)).json('/v1/agents', agentListSchema);
+      const found = await ask((await connectFleet(io)).api.GET('/v1/agents'));
       if (options.json === true) return printJson(io, found.agents);
       for (const { id, version, project, definition } of found.agents)
         io.stdout.write(
@@ -66,14 +56,22 @@ export function registerAgents(program: Command, io: CommandIo): void {
     .argument('<agent>')
     .option('--version <number>', 'as it was')
     .action(async (id: string, options: { version?: string }) => {
-      const version = options.version === undefined ? '' : `/versions/${encodeURIComponent(options.version)}`;
-      printJson(io, await (await connectFleet(io)).json(`${agentPath(id)}${version}`, agentViewSchema));
+      const { api } = await connectFleet(io);
+      const view =
+        options.version === undefined
+          ? api.GET('/v1/agents/{agent}', { params: { path: { agent: id } } })
+          : api.GET('/v1/agents/{agent}/versions/{version}', {
+              params: { path: { agent: id, version: Number(options.version) } },
+            });
+      printJson(io, await ask<AgentView>(view));
     });
   agents
     .command('versions')
     .argument('<agent>')
     .action(async (id: string) => {
-      const found = await (await connectFleet(io)).json(`${agentPath(id)}/versions`, agentVersionsSchema);
+      const found = await ask(
+        (await connectFleet(io)).api.GET('/v1/agents/{agent}/versions', { params: { path: { agent: id } } }),
+      );
       for (const { version, changedBy, changedAt } of found.versions)
         io.stdout.write(`${version}  ${changedAt}  ${makeVisible(changedBy)}\n`);
     });
@@ -101,13 +99,15 @@ export function registerMemory(program: Command, io: CommandIo): void {
   const memory = program
     .command('memory')
     .description('Shows, reviews and restores what an agent remembers.');
-  const path = (agent: string, { project }: MemoryOptions): string =>
-    `/v1/projects/${encodeURIComponent(project)}/agents/${encodeURIComponent(agent)}/memory`;
   const withProject = (command: Command): Command => command.option('--project <id>', 'the project', 'local');
   withProject(memory.command('show').argument('<agent>'))
     .option('--json', 'as JSON')
     .action(async (agent: string, options: MemoryOptions) => {
-      const view = await (await connectFleet(io)).json(path(agent, options), memoryViewSchema);
+      const view = await ask(
+        (await connectFleet(io)).api.GET('/v1/projects/{id}/agents/{agent}/memory', {
+          params: { path: { id: options.project, agent } },
+        }),
+      );
       if (options.json === true) return printJson(io, view);
       io.stdout.write(`version ${view.version}\n`);
       for (const file of view.files)
@@ -119,12 +119,18 @@ export function registerMemory(program: Command, io: CommandIo): void {
   withProject(memory.command('restore').argument('<agent>').argument('<version>')).action(
     async (agent: string, version: string, options: MemoryOptions) => {
       const client = await connectFleet(io);
-      const current = await client.json(path(agent, options), memoryViewSchema);
-      const restored = await client.json(`${path(agent, options)}/restore`, memoryViewSchema, {
-        method: 'POST',
-        body: { version: Number(version) },
-        headers: { 'if-match': `"${current.version}"` },
-      });
+      const current = await ask(
+        client.api.GET('/v1/projects/{id}/agents/{agent}/memory', {
+          params: { path: { id: options.project, agent } },
+        }),
+      );
+      const restored = await ask(
+        client.api.POST('/v1/projects/{id}/agents/{agent}/memory/restore', {
+          params: { path: { id: options.project, agent } },
+          body: { version: Number(version) },
+          headers: { 'if-match': `"${current.version}"` },
+        }),
+      );
       io.stdout.write(`Version ${restored.version} is as version ${version} was.\n`);
     },
   );
@@ -136,22 +142,27 @@ export function registerMemory(program: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const session = options.accept ?? options.reject;
       if (session === undefined) {
-        const { proposals } = await client.json(`${path(agent, options)}/proposals`, memoryProposalsSchema);
+        const { proposals } = await ask(
+          client.api.GET('/v1/projects/{id}/agents/{agent}/memory/proposals', {
+            params: { path: { id: options.project, agent } },
+          }),
+        );
         for (const proposal of proposals)
           io.stdout.write(
             `${proposal.session}  ${proposal.files.map((file) => makeVisible(file.path)).join(', ')}\n`,
           );
         return;
       }
-      const decided = await client.json(
-        `${path(agent, options)}/proposals/${encodeURIComponent(session)}`,
-        decidedProposalSchema,
-        { method: 'POST', body: { decision: options.accept === undefined ? 'reject' : 'accept' } },
+      const decided = await ask(
+        client.api.POST('/v1/projects/{id}/agents/{agent}/memory/proposals/{session}', {
+          params: { path: { id: options.project, agent, session } },
+          body: { decision: options.accept === undefined ? 'reject' : 'accept' },
+        }),
       );
       for (const notice of decided.notices) io.stdout.write(`${makeVisible(notice)}\n`);
       io.stdout.write(`The memory is at version ${decided.version}.\n`);
     });
-  registerMemoryCarry(memory, io, path);
+  registerMemoryCarry(memory, io);
 }
 
 /** `lemniscate files`: what a session's agent wrote for people. */
@@ -165,7 +176,9 @@ export function registerFiles(program: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const base = `/v1/sessions/${encodeURIComponent(session)}/files`;
       if (path === undefined) {
-        const { files } = await client.json(base, sessionFilesSchema);
+        const { files } = await ask(
+          client.api.GET('/v1/sessions/{id}/files', { params: { path: { id: session } } }),
+        );
         for (const file of files)
           io.stdout.write(`${makeVisible(file.path)}  ${file.bytes} bytes  ${file.type}\n`);
         return;

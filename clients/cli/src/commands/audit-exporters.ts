@@ -1,9 +1,7 @@
-import { resendsSchema } from '@lemniscate/shared/audit/resend-api.ts';
-import { exportersSchema } from '@lemniscate/shared/audit/search-api.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import type { CommandIo } from '../io.ts';
 import { connectFleet } from './context.ts';
 
@@ -24,8 +22,8 @@ export function registerAuditExporters(program: Command, io: CommandIo): void {
     .option('--json', 'one JSON object')
     .action(async ({ json }: { json?: boolean }) => {
       const client = await connectFleet(io);
-      const exporters = await client.json('/v1/audit/exporters', exportersSchema);
-      const { resends } = await client.json('/v1/audit/exporters/resends', resendsSchema);
+      const exporters = await ask(client.api.GET('/v1/audit/exporters'));
+      const { resends } = await ask(client.api.GET('/v1/audit/exporters/resends'));
       if (json === true) return void io.stdout.write(`${JSON.stringify({ ...exporters, resends })}\n`);
       io.stdout.write(`${exporters.logSize} entries in the log\n`);
       for (const { name, delivered, behind, deadLetters } of exporters.sinks)
@@ -48,10 +46,7 @@ export function registerAuditExporters(program: Command, io: CommandIo): void {
     .action(async ({ sink, from, to }: ResendOptions) => {
       const client = await connectFleet(io);
       const body = { sink, from, to };
-      const asked = await client.json('/v1/audit/exporters/resends', z.object({ id: z.string() }), {
-        method: 'POST',
-        body,
-      });
+      const asked = await ask(client.api.POST('/v1/audit/exporters/resends', { body }));
       io.stdout.write(`${asked.id}: ${to - from} entries are sent again.\n`);
     });
 }

@@ -1,4 +1,4 @@
-import { browserLinkSchema } from '@lemniscate/shared/api/browser-login.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
 import type { CommandIo } from '../io.ts';
@@ -19,9 +19,6 @@ export function registerConsole(program: Command, io: CommandIo): void {
 
 /** Asks for a code and puts it behind `#`, which browsers send to no server. */
 export async function newConsoleLink(client: ApiClient): Promise<{ url: string; expiresAt: string }> {
-  const { code, expiresAt } = await client.json('/v1/login/links', browserLinkSchema, {
-    method: 'POST',
-    body: {},
-  });
+  const { code, expiresAt } = await ask(client.api.POST('/v1/login/links'));
   return { url: new URL(`/console/login#code=${encodeURIComponent(code)}`, client.url).href, expiresAt };
 }

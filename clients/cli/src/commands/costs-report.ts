@@ -1,14 +1,7 @@
-import {
-  anomalySchema,
-  billLineSchema,
-  costBudgetSchema,
-  costGroups,
-  costReportSchema,
-  forecastSchema,
-  reconciliationRowSchema,
-  unitCostSchema,
-} from '@lemniscate/shared/costs/cost-report.ts';
-import type { CostReport } from '@lemniscate/shared/costs/cost-report.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import type { QueryOf } from '@lemniscate/api/client.ts';
+import { billLineSchema, costGroups } from '@lemniscate/shared/costs/cost-report.ts';
+import type { CostGroup, CostReport } from '@lemniscate/shared/costs/cost-report.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { once } from 'node:events';
@@ -34,8 +27,8 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
     .description('Sums costs by project, agent, user, model, provider, runtime, day, cost centre or session.')
     .addOption(new Option('--by <group>', 'what to group by').choices([...costGroups]).default('project'))
     .option('--limit <n>', 'how many lines', '1000')
-    .action(async (options: SpanOptions & { by: string; limit: string }) => {
-      const query = { ...spanOf(options), groupBy: options.by, limit: options.limit };
+    .action(async (options: SpanOptions & { by: CostGroup; limit: string }) => {
+      const query = { ...spanOf(options), groupBy: options.by, limit: Number(options.limit) };
       await report(io, query, options.json === true);
     });
   withSpan(costs.command('top'))
@@ -44,14 +37,16 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
     .action(async (options: SpanOptions & { limit: string }) => {
       await report(
         io,
-        { ...spanOf(options), groupBy: 'session', limit: options.limit },
+        { ...spanOf(options), groupBy: 'session', limit: Number(options.limit) },
         options.json === true,
       );
     });
   withSpan(costs.command('unit'))
     .description('What an accepted diff costs, failed sessions included.')
     .action(async (options: SpanOptions) => {
-      const answer = await get(io, 'unit', spanOf(options), z.object({ projects: z.array(unitCostSchema) }));
+      const answer = await ask(
+        (await connectFleet(io)).api.GET('/v1/costs/unit', { params: { query: spanOf(options) } }),
+      );
       if (options.json === true) return printJson(io, answer);
       return table(
         io,
@@ -71,7 +66,9 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
     .option('--project <project>')
     .option('--json', 'as JSON')
     .action(async (options: SpanOptions) => {
-      const answer = await get(io, 'forecast', spanOf(options), forecastSchema);
+      const answer = await ask(
+        (await connectFleet(io)).api.GET('/v1/costs/forecast', { params: { query: spanOf(options) } }),
+      );
       if (options.json === true) return printJson(io, answer);
       io.stdout.write(
         `${answer.month}: $${answer.spentUsd} so far, $${answer.forecastUsd} expected ($${answer.dailyUsd} a day, from ${answer.basedOnDays} days)\n`,
@@ -81,11 +78,8 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
   withSpan(costs.command('anomalies'))
     .description('Days that cost more than the four weeks before explain.')
     .action(async (options: SpanOptions) => {
-      const answer = await get(
-        io,
-        'anomalies',
-        spanOf(options),
-        z.object({ anomalies: z.array(anomalySchema) }),
+      const answer = await ask(
+        (await connectFleet(io)).api.GET('/v1/costs/anomalies', { params: { query: spanOf(options) } }),
       );
       if (options.json === true) return printJson(io, answer);
       return table(
@@ -105,7 +99,7 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
     .description('Budgets of projects and agents, with what sessions hold of them this month.')
     .option('--json', 'as JSON')
     .action(async (options: SpanOptions) => {
-      const answer = await get(io, 'budgets', {}, z.object({ budgets: z.array(costBudgetSchema) }));
+      const answer = await ask((await connectFleet(io)).api.GET('/v1/costs/budgets'));
       if (options.json === true) return printJson(io, answer);
       return table(
         io,
@@ -146,23 +140,9 @@ function spanOf({ from, to, project }: SpanOptions): Record<string, string> {
   );
 }
 
-async function get<Schema extends z.ZodType>(
-  io: CommandIo,
-  what: string,
-  query: Readonly<Record<string, string>>,
-  schema: Schema,
-): Promise<z.infer<Schema>> {
+async function report(io: CommandIo, query: QueryOf<'/v1/costs', 'get'>, asJson: boolean): Promise<void> {
   const client = await connectFleet(io);
-  return client.json(`/v1/costs/${what}?${new URLSearchParams(query).toString()}`, schema);
-}
-
-async function report(
-  io: CommandIo,
-  query: Readonly<Record<string, string>>,
-  asJson: boolean,
-): Promise<void> {
-  const client = await connectFleet(io);
-  const answer = await client.json(`/v1/costs?${new URLSearchParams(query).toString()}`, costReportSchema);
+  const answer = await ask(client.api.GET('/v1/costs', { params: { query } }));
   if (asJson) return printJson(io, answer);
   showReport(io, answer);
 }
@@ -195,11 +175,7 @@ async function reconcile(io: CommandIo, file: string, asJson: boolean): Promise<
     throw new CodedError('request_invalid', `${file}:${index + 1}: ${z.prettifyError(read.error)}`);
   });
   const client = await connectFleet(io);
-  const answer = await client.json(
-    '/v1/costs/reconciliations',
-    z.object({ lines: z.array(reconciliationRowSchema) }),
-    { method: 'POST', body: { lines } },
-  );
+  const answer = await ask(client.api.POST('/v1/costs/reconciliations', { body: { lines } }));
   if (asJson) return printJson(io, answer);
   table(
     io,

@@ -1,15 +1,12 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { budgetScopes } from '@lemniscate/shared/costs/cost-report.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readFile } from 'node:fs/promises';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import type { CommandIo } from '../io.ts';
 import { connectFleet } from './context.ts';
 import { costsCommand } from './costs-command.ts';
-
-const nothing = z.object({});
-const part = encodeURIComponent;
 
 /** `costs budget`, `centre`, `pool-price`, `correct`, `rebuild`: what a person decides. */
 export function registerCostsSettings(program: Command, io: CommandIo): void {
@@ -20,10 +17,14 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
     .addArgument(new Argument('<scope>').choices([...budgetScopes]))
     .argument('<name>')
     .argument('<usd>', 'such as 250.00')
-    .action(async (scope: string, name: string, usd: string) => {
+    .action(async (scope: (typeof budgetScopes)[number], name: string, usd: string) => {
       const amountUsd = usd === 'none' ? null : usd;
-      const path = `/v1/costs/budgets/${part(scope)}/${part(name)}`;
-      await (await connectFleet(io)).json(path, nothing, { method: 'PUT', body: { amountUsd } });
+      await ask(
+        (await connectFleet(io)).api.PUT('/v1/costs/budgets/{scope}/{name}', {
+          params: { path: { scope, name } },
+          body: { amountUsd },
+        }),
+      );
     });
   costs
     .command('centre')
@@ -31,8 +32,12 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
     .argument('<project>')
     .argument('<cost-centre>')
     .action(async (project: string, costCentre: string) => {
-      const path = `/v1/costs/centres/${part(project)}`;
-      await (await connectFleet(io)).json(path, nothing, { method: 'PUT', body: { costCentre } });
+      await ask(
+        (await connectFleet(io)).api.PUT('/v1/costs/centres/{project}', {
+          params: { path: { project } },
+          body: { costCentre },
+        }),
+      );
     });
   costs
     .command('pool-price')
@@ -41,9 +46,13 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
     .argument('<usd-per-slot-hour>')
     .argument('<from-day>')
     .action(async (pool: string, usdPerSlotHour: string, fromDay: string) => {
-      const path = `/v1/costs/pools/${part(pool)}`;
       const body = { usdPerSlotHour, fromDay };
-      await (await connectFleet(io)).json(path, nothing, { method: 'PUT', body });
+      await ask(
+        (await connectFleet(io)).api.PUT('/v1/costs/pools/{pool}', {
+          params: { path: { pool } },
+          body,
+        }),
+      );
     });
   costs
     .command('correct')
@@ -62,7 +71,7 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
     .description('Makes the rollups again out of every entry.')
     .action(async () => {
       const client = await connectFleet(io);
-      await client.json('/v1/costs/rebuild', nothing, { method: 'POST', timeoutMs: 600_000 });
+      await ask(client.patient(600_000).POST('/v1/costs/rebuild'));
     });
 }
 
@@ -81,10 +90,8 @@ async function correct(
 ): Promise<void> {
   const book = prices === undefined ? {} : { prices: await readJson(prices) };
   const client = await connectFleet(io);
-  const answer = await client.json(
-    '/v1/costs/corrections',
-    z.object({ corrected: z.int(), differenceUsd: z.string() }),
-    { method: 'POST', body: { provider, model, ...options, ...book }, timeoutMs: 60_000 },
+  const answer = await ask(
+    client.patient(60_000).POST('/v1/costs/corrections', { body: { provider, model, ...options, ...book } }),
   );
   io.stdout.write(`${answer.corrected} exchanges corrected by $${answer.differenceUsd}\n`);
 }

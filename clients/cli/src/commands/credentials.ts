@@ -1,13 +1,11 @@
-import { credentialListSchema, setCredentialSchema } from '@lemniscate/shared/api/credential.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import { setCredentialSchema } from '@lemniscate/shared/api/credential.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readSecret } from './read-input.ts';
-
-const pathOf = (agent: string, name?: string): string =>
-  `/v1/agents/${encodeURIComponent(agent)}/credentials${name === undefined ? '' : `/${encodeURIComponent(name)}`}`;
 
 async function readValue(io: CommandIo): Promise<string> {
   const value = await readSecret(io, 'lemniscate agents credentials set AGENT NAME');
@@ -29,7 +27,9 @@ export function registerAgentCredentials(agents: Command, io: CommandIo): void {
     .argument('<agent>')
     .option('--json', 'as JSON')
     .action(async (agent: string, options: { json?: boolean }) => {
-      const found = await (await connectFleet(io)).json(pathOf(agent), credentialListSchema);
+      const found = await ask(
+        (await connectFleet(io)).api.GET('/v1/agents/{agent}/credentials', { params: { path: { agent } } }),
+      );
       if (options.json === true) return printJson(io, found.credentials);
       for (const { name, version, changedBy, changedAt } of found.credentials)
         io.stdout.write(`${name}  version ${version}  ${changedAt}  ${makeVisible(changedBy)}\n`);
@@ -42,7 +42,13 @@ export function registerAgentCredentials(agents: Command, io: CommandIo): void {
     .argument('<name>', 'of the environment variable')
     .action(async (agent: string, name: string) => {
       const value = await readValue(io);
-      await (await connectFleet(io)).open(pathOf(agent, name), { method: 'PUT', body: { value } });
+      const { api } = await connectFleet(io);
+      await ask(
+        api.PUT('/v1/agents/{agent}/credentials/{name}', {
+          params: { path: { agent, name } },
+          body: { value },
+        }),
+      );
       io.stdout.write(`${name} of ${agent} is set.\n`);
     });
   credentials
@@ -50,7 +56,8 @@ export function registerAgentCredentials(agents: Command, io: CommandIo): void {
     .argument('<agent>')
     .argument('<name>')
     .action(async (agent: string, name: string) => {
-      await (await connectFleet(io)).open(pathOf(agent, name), { method: 'DELETE' });
+      const { api } = await connectFleet(io);
+      await ask(api.DELETE('/v1/agents/{agent}/credentials/{name}', { params: { path: { agent, name } } }));
       io.stdout.write(`${name} of ${agent} is gone.\n`);
     });
 }

@@ -1,4 +1,4 @@
-import { decidedDiffSchema, sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import type { DecidedDiff, SessionView } from '@lemniscate/shared/api/session.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { selectFiles } from '@lemniscate/shared/repository/patch-files.ts';
@@ -12,7 +12,7 @@ export async function readDiff(
   client: ApiClient,
   sessionId: string,
 ): Promise<{ session: SessionView; diff: OfferedDiff }> {
-  const session = await client.json(`/v1/sessions/${encodeURIComponent(sessionId)}`, sessionViewSchema);
+  const session = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id: sessionId } } }));
   if (session.diff !== null) return { session, diff: session.diff };
   throw new CodedError('diff_missing', `Session ${sessionId} is ${session.state} and offers no diff.`);
 }
@@ -54,10 +54,12 @@ export async function acceptDiff(
       `These files need to be accepted by name: ${missing.map(makeVisibleLine).join(', ')}. Look at them, then add ${missing.map((path) => `--flagged ${JSON.stringify(path)}`).join(' ')}.`,
       { missing },
     );
-  return client.json(`/v1/sessions/${encodeURIComponent(sessionId)}/diff/accept`, decidedDiffSchema, {
-    method: 'POST',
-    body: { sha256: diff.sha256, flaggedFiles: flagged, ...(files === null ? {} : { files }) },
-  });
+  return ask(
+    client.api.POST('/v1/sessions/{id}/diff/accept', {
+      params: { path: { id: sessionId } },
+      body: { sha256: diff.sha256, flaggedFiles: flagged, ...(files === null ? {} : { files: [...files] }) },
+    }),
+  );
 }
 
 /**

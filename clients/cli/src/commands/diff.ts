@@ -1,7 +1,7 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { showDiffFiles, showPatch } from '../follow/diff-view.ts';
 import type { CommandIo } from '../io.ts';
 import { applyPatch } from '../repository/apply.ts';
@@ -69,11 +69,11 @@ export function registerDiff(program: Command, io: CommandIo): void {
     .option('--json', 'the outcome as JSON')
     .action(async (id: string, options: { json?: boolean }) => {
       const client = await connectFleet(io);
-      const { diff } = await readDiff(client, id);
-      await client.json(`/v1/sessions/${encodeURIComponent(id)}/diff/reject`, z.unknown(), {
-        method: 'POST',
-        body: { sha256: diff.sha256 },
-      });
+      await ask(
+        client.api.POST('/v1/sessions/{id}/diff/reject', {
+          params: { path: { id } },
+        }),
+      );
       if (options.json === true) return printJson(io, { sessionId: id, diff: 'rejected' });
       return void io.stdout.write('Rejected.\n');
     });

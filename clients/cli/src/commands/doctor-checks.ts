@@ -1,8 +1,8 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { execFile } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 import { createApiClient } from '../api-client.ts';
 import { readBounds } from '../bounds.ts';
@@ -112,10 +112,6 @@ async function checkSandbox({ env, output }: DoctorDeps): Promise<Finding[]> {
   }
 }
 
-const serversSchema = z.object({
-  servers: z.array(z.object({ id: z.string(), usable: z.int() })),
-});
-
 /** A clock that is off by more makes leases, tokens and audit times doubtful. Milliseconds. */
 const clockToleranceMs = 5_000;
 
@@ -160,7 +156,7 @@ function clockFinding(offMs: number): Finding {
 }
 
 async function checkServers(client: ApiClient): Promise<Finding[]> {
-  const { servers } = await client.json('/v1/servers', serversSchema);
+  const { servers } = await ask(client.api.GET('/v1/servers'));
   const usable = servers.filter((server) => server.usable > 0).length;
   const found = `${usable} of ${servers.length} agent servers have a free slot`;
   if (usable > 0) return [{ check: 'servers', state: 'ok', found }];

@@ -1,5 +1,5 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { resolve } from 'node:path';
-import { environmentListSchema, environmentViewSchema } from '@lemniscate/shared/api/environment.ts';
 import type { EnvironmentView } from '@lemniscate/shared/api/environment.ts';
 import { positionedEventSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
@@ -19,7 +19,6 @@ interface Options {
 }
 
 const logPageSchema = z.object({ events: z.array(positionedEventSchema), nextAfter: z.number().nullable() });
-const base = ({ project }: Options): string => `/v1/projects/${encodeURIComponent(project)}/environments`;
 
 function lineOf({ id, state, key, cause, session, startedAt, bytes }: EnvironmentView): string {
   const size = bytes === null ? '' : `  ${(bytes / 1024 / 1024).toFixed(1)} MiB`;
@@ -35,7 +34,11 @@ export function registerEnvironments(program: Command, io: CommandIo): void {
   add(environments.command('list'))
     .option('--json', 'as JSON')
     .action(async (options: Options) => {
-      const found = await (await connectFleet(io)).json(base(options), environmentListSchema);
+      const found = await ask(
+        (await connectFleet(io)).api.GET('/v1/projects/{id}/environments', {
+          params: { path: { id: options.project } },
+        }),
+      );
       if (options.json === true) return printJson(io, found.environments);
       for (const environment of found.environments) io.stdout.write(lineOf(environment));
       return undefined;
@@ -62,7 +65,12 @@ export function registerEnvironments(program: Command, io: CommandIo): void {
     .action(async (options: Options) => {
       const client = await connectFleet(io);
       const body = { repository: repositoryOf(options) };
-      const built = await client.json(base(options), environmentViewSchema, { method: 'POST', body });
+      const built = await ask(
+        client.api.POST('/v1/projects/{id}/environments', {
+          params: { path: { id: options.project } },
+          body,
+        }),
+      );
       if (options.json === true) return printJson(io, built);
       io.stdout.write(`${built.id} is being built. lemniscate environments log -f ${built.id}\n`);
       return undefined;
@@ -78,7 +86,11 @@ function repositoryOf({ repo = '.', revision }: Options) {
 
 async function read(io: CommandIo, id: string, options: Options): Promise<EnvironmentView> {
   const client = await connectFleet(io);
-  return client.json(`${base(options)}/${encodeURIComponent(id)}`, environmentViewSchema);
+  return ask(
+    client.api.GET('/v1/projects/{id}/environments/{environment}', {
+      params: { path: { id: options.project, environment: id } },
+    }),
+  );
 }
 
 async function showLog(io: CommandIo, id: string, options: Options): Promise<void> {
@@ -93,8 +105,9 @@ async function showLog(io: CommandIo, id: string, options: Options): Promise<voi
     return view.flush();
   }
   for (let after: number | null = 0; after !== null;) {
-    const path = `/v1/sessions/${encodeURIComponent(session)}/log?after=${after}`;
-    const page: z.infer<typeof logPageSchema> = await client.json(path, logPageSchema);
+    const page: z.infer<typeof logPageSchema> = await ask(
+      client.api.GET('/v1/sessions/{id}/log', { params: { path: { id: session }, query: { after: after } } }),
+    );
     page.events.forEach(show);
     after = page.nextAfter;
   }

@@ -1,4 +1,5 @@
-import { inboxItemSchema, inboxPageSchema } from '@lemniscate/shared/api/inbox.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import type { QueryOf } from '@lemniscate/api/client.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
@@ -19,9 +20,10 @@ export function registerInbox(program: Command, io: CommandIo): void {
     .option('--kind <kind>', 'mention, assignment, result, failure, approval or budget')
     .option('--json', 'as JSON')
     .action(async ({ json, ...filters }: InboxOptions) => {
-      const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== undefined));
       const client = await connectFleet(io);
-      const page = await client.json(`/v1/inbox?${query.toString()}`, inboxPageSchema);
+      const page = await ask(
+        client.api.GET('/v1/inbox', { params: { query: filters as QueryOf<'/v1/inbox', 'get'> } }),
+      );
       if (json === true) return printJson(io, page);
       for (const item of page.items) {
         const about = item.session ?? item.object ?? '';
@@ -41,10 +43,9 @@ export function registerInbox(program: Command, io: CommandIo): void {
       .argument('<item>')
       .action(async (item: string) => {
         const client = await connectFleet(io);
-        const marked = await client.json(`/v1/inbox/${encodeURIComponent(item)}`, inboxItemSchema, {
-          method: 'PUT',
-          body: mark,
-        });
+        const marked = await ask(
+          client.api.PUT('/v1/inbox/{item}', { params: { path: { item } }, body: mark }),
+        );
         io.stdout.write(`${marked.id}  ${marked.doneAt === null ? 'open' : 'done'}\n`);
       });
 }

@@ -1,9 +1,10 @@
-import { pausedIntakesSchema, stoppedFleetSchema } from '@lemniscate/shared/api/intake.ts';
-import { changeQueueSettingsSchema, queueSettingsSchema } from '@lemniscate/shared/api/queue.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import { changeQueueSettingsSchema } from '@lemniscate/shared/api/queue.ts';
 import type { QueueSettings } from '@lemniscate/shared/api/queue.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
+import type { pausedIntakesSchema } from '@lemniscate/shared/api/intake.ts';
 import type { z } from 'zod';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
@@ -60,9 +61,11 @@ export function registerIntake(program: Command, io: CommandIo): void {
     .action((options: { confirm: string; note?: string }) => stopEverything(options, io));
 }
 
+type PausedIntakes = z.infer<typeof pausedIntakesSchema>;
+
 async function list(io: CommandIo): Promise<void> {
   const client = await connectFleet(io);
-  show(await client.json('/v1/intake', pausedIntakesSchema), io);
+  show(await ask(client.api.GET('/v1/intake')), io);
 }
 
 async function change(
@@ -72,11 +75,15 @@ async function change(
   io: CommandIo,
 ): Promise<void> {
   const client = await connectFleet(io);
-  const path = `/v1/intake/${encodeURIComponent(scope)}`;
-  show(await client.json(path, pausedIntakesSchema, body === undefined ? { method } : { method, body }), io);
+  const params = { path: { scope } };
+  const changed =
+    method === 'PUT'
+      ? client.api.PUT('/v1/intake/{scope}', { params, body: body ?? {} })
+      : client.api.DELETE('/v1/intake/{scope}', { params });
+  show(await ask<PausedIntakes>(changed), io);
 }
 
-function show({ paused }: z.infer<typeof pausedIntakesSchema>, io: CommandIo): void {
+function show({ paused }: PausedIntakes, io: CommandIo): void {
   if (paused.length === 0) io.stdout.write('Everything takes sessions.\n');
   for (const each of paused)
     io.stdout.write(
@@ -86,13 +93,13 @@ function show({ paused }: z.infer<typeof pausedIntakesSchema>, io: CommandIo): v
 
 async function queue(project: string, options: QueueOptions, io: CommandIo): Promise<void> {
   const client = await connectFleet(io);
-  const path = `/v1/projects/${encodeURIComponent(project)}/queue`;
+  const params = { path: { id: project } };
   const body = readChange(options);
-  const settings = await client.json(
-    path,
-    queueSettingsSchema,
-    Object.keys(body).length === 0 ? {} : { method: 'PUT', body },
-  );
+  const asked =
+    Object.keys(body).length === 0
+      ? client.api.GET('/v1/projects/{id}/queue', { params })
+      : client.api.PUT('/v1/projects/{id}/queue', { params, body });
+  const settings = await ask<QueueSettings>(asked);
   if (options.json === true) return printJson(io, settings);
   for (const [name, value] of Object.entries(settings))
     io.stdout.write(`${name.padEnd(16)} ${Array.isArray(value) ? value.join(',') : (value ?? 'none')}\n`);
@@ -121,9 +128,6 @@ function readChange(options: QueueOptions): Partial<QueueSettings> {
 
 async function stopEverything(options: { confirm: string; note?: string }, io: CommandIo): Promise<void> {
   const client = await connectFleet(io);
-  const { sessionsEnded } = await client.json('/v1/fleet/stop', stoppedFleetSchema, {
-    method: 'POST',
-    body: options,
-  });
+  const { sessionsEnded } = await ask(client.api.POST('/v1/fleet/stop', { body: options }));
   io.stdout.write(`${sessionsEnded} sessions ended. None starts until "lemniscate intake resume fleet".\n`);
 }

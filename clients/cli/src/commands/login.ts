@@ -1,10 +1,5 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  begunDeviceLoginSchema,
-  loginOptionsSchema,
-  meSchema,
-  newLoginSchema,
-} from '@lemniscate/shared/api/identity.ts';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
@@ -32,13 +27,13 @@ async function fleetUrl(given: string | undefined, io: CommandIo): Promise<strin
 async function logIn(given: string | undefined, io: CommandIo): Promise<void> {
   const url = await fleetUrl(given, io);
   const client = createApiClient({ url, token: 'none' });
-  const { kind } = await client.json('/v1/login/options', loginOptionsSchema);
+  const { kind } = await ask(client.api.GET('/v1/login/options'));
   if (kind === 'local')
     throw new CodedError(
       'request_invalid',
       `${url} is a local fleet: its login file is used, and there is nothing to do.`,
     );
-  const begun = await client.json('/v1/login/device', begunDeviceLoginSchema, { method: 'POST', body: {} });
+  const begun = await ask(client.api.POST('/v1/login/device'));
   const where = begun.verificationUriComplete ?? begun.verificationUri;
   io.stdout.write(`Open ${makeVisible(where)}\nand confirm the code ${makeVisible(begun.userCode)}\n`);
   const deadline = Date.now() + begun.expiresInSeconds * 1_000;
@@ -47,7 +42,7 @@ async function logIn(given: string | undefined, io: CommandIo): Promise<void> {
     await delay(interval * 1_000, undefined, { signal: io.signal });
     try {
       const body = { handle: begun.handle };
-      const login = await client.json('/v1/login/device/finish', newLoginSchema, { method: 'POST', body });
+      const login = await ask(client.api.POST('/v1/login/device/finish', { body }));
       await storeLogin(io.env, url, login);
       io.stdout.write(`Logged in to ${url} as ${makeVisible(login.name)} until ${login.expiresAt}.\n`);
       return;
@@ -79,7 +74,7 @@ async function logOut(io: CommandIo): Promise<void> {
 
 async function whoAmI(io: CommandIo, json: boolean): Promise<void> {
   const client = await connectFleet(io);
-  const me = await client.json('/v1/me', meSchema);
+  const me = await ask(client.api.GET('/v1/me'));
   if (json) return printJson(io, me);
   const roles = [
     ...me.roles.map((role) => `${role} everywhere`),

@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { decidedProposalSchema, memoryCarriesSchema } from '@lemniscate/shared/api/memory.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
@@ -14,11 +13,7 @@ interface CarryOptions {
 }
 
 /** `lemniscate memory carry`: asks for files of another project's memory, lists what waits, and decides it. */
-export function registerMemoryCarry(
-  memory: Command,
-  io: CommandIo,
-  pathOf: (agent: string, options: CarryOptions) => string,
-): void {
+export function registerMemoryCarry(memory: Command, io: CommandIo): void {
   memory
     .command('carry')
     .description(
@@ -32,15 +27,15 @@ export function registerMemoryCarry(
     .option('--reject <request>')
     .action(async (agent: string, options: CarryOptions) => {
       const client = await connectFleet(io);
-      const base = `${pathOf(agent, options)}/carries`;
       const request = options.accept ?? options.reject;
       if (request !== undefined) {
         const decision = options.accept === undefined ? 'reject' : 'accept';
-        const decided = await client.json(`${base}/${encodeURIComponent(request)}`, decidedProposalSchema, {
-          method: 'POST',
-          body: { decision },
-          timeoutMs: 60_000,
-        });
+        const decided = await ask(
+          client.patient(60_000).POST('/v1/projects/{id}/agents/{agent}/memory/carries/{carry}', {
+            params: { path: { id: options.project, agent, carry: request } },
+            body: { decision },
+          }),
+        );
         for (const notice of decided.notices) io.stdout.write(`${makeVisible(notice)}\n`);
         io.stdout.write(`The memory is at version ${decided.version}.\n`);
         return;
@@ -50,13 +45,22 @@ export function registerMemoryCarry(
           from: options.from,
           ...(options.path === undefined ? {} : { paths: options.path }),
         };
-        const { id } = await client.json(base, z.object({ id: z.string() }), { method: 'POST', body });
+        const { id } = await ask(
+          client.api.POST('/v1/projects/{id}/agents/{agent}/memory/carries', {
+            params: { path: { id: options.project, agent } },
+            body,
+          }),
+        );
         io.stdout.write(
           `${id} waits for a person: lemniscate memory carry ${agent} --project ${options.project} --accept ${id}\n`,
         );
         return;
       }
-      const { carries } = await client.json(base, memoryCarriesSchema);
+      const { carries } = await ask(
+        client.api.GET('/v1/projects/{id}/agents/{agent}/memory/carries', {
+          params: { path: { id: options.project, agent } },
+        }),
+      );
       for (const { id, from, fromVersion, files, askedBy } of carries)
         io.stdout.write(
           `${id}  from ${from} version ${fromVersion}, asked by ${makeVisible(askedBy)}: ${files.map((file) => makeVisible(file.path)).join(', ')}\n`,

@@ -1,20 +1,11 @@
-import {
-  commentPageSchema,
-  commentViewSchema,
-  objectHistorySchema,
-  objectPageSchema,
-  objectViewSchema,
-  objectWithFilesSchema,
-  workspaceSchema,
-} from '@lemniscate/shared/api/object.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import type { BodyOf } from '@lemniscate/api/client.ts';
 import type { ObjectView } from '@lemniscate/shared/api/object.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
-
-const objectPath = (id: string): string => `/v1/objects/${encodeURIComponent(id)}`;
 
 function showObject(io: CommandIo, object: ObjectView): void {
   const assignee = object.assignee === null ? 'nobody' : `${object.assignee.kind} ${object.assignee.id}`;
@@ -33,8 +24,8 @@ interface ListOptions {
 
 async function listObjects(io: CommandIo, options: ListOptions): Promise<void> {
   const { json, ...filters } = options;
-  const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== undefined));
-  const found = await (await connectFleet(io)).json(`/v1/objects?${query.toString()}`, objectPageSchema);
+  const query = { ...filters, limit: Number(filters.limit) };
+  const found = await ask((await connectFleet(io)).api.GET('/v1/objects', { params: { query } }));
   if (json === true) return printJson(io, found);
   for (const object of found.objects) showObject(io, object);
   if (found.nextCursor !== null) io.stderr.write('There are more: raise --limit, or narrow the list.\n');
@@ -42,14 +33,18 @@ async function listObjects(io: CommandIo, options: ListOptions): Promise<void> {
 
 async function showThread(io: CommandIo, id: string): Promise<void> {
   const client = await connectFleet(io);
-  const object = await client.json(objectPath(id), objectWithFilesSchema);
+  const object = await ask(client.api.GET('/v1/objects/{object}', { params: { path: { object: id } } }));
   showObject(io, object);
   if (object.url !== null) io.stdout.write(`${makeVisibleLine(object.url)}\n`);
   if (object.body !== '') io.stdout.write(`\n${makeVisible(object.body)}\n`);
   let cursor: string | null = '';
   while (cursor !== null) {
     const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const page = await client.json(`${objectPath(id)}/comments?limit=100${query}`, commentPageSchema);
+    const page = await ask(
+      client.api.GET('/v1/objects/{object}/comments', {
+        params: { path: { object: id }, query: { limit: 100, before: query } },
+      }),
+    );
     for (const { id: comment, createdBy, createdAt, body } of page.comments)
       io.stdout.write(
         `\n${comment}  ${createdBy.kind} ${makeVisibleLine(createdBy.id)}  ${createdAt}\n${makeVisible(body)}\n`,
@@ -63,16 +58,23 @@ async function showThread(io: CommandIo, id: string): Promise<void> {
 }
 
 /** Changes an object as it is now; whoever is faster wins, and the command says so. */
-async function change(io: CommandIo, id: string, body: object): Promise<void> {
+async function change(
+  io: CommandIo,
+  id: string,
+  body: BodyOf<'/v1/objects/{object}', 'patch'>,
+): Promise<void> {
   const client = await connectFleet(io);
-  const { version } = await client.json(objectPath(id), objectWithFilesSchema);
+  const { version } = await ask(client.api.GET('/v1/objects/{object}', { params: { path: { object: id } } }));
   const headers = { 'if-match': `"${version}"` };
-  showObject(io, await client.json(objectPath(id), objectViewSchema, { method: 'PATCH', body, headers }));
+  showObject(
+    io,
+    await ask(client.api.PATCH('/v1/objects/{object}', { params: { path: { object: id } }, body, headers })),
+  );
 }
 
 function assigneeOf(options: { readonly agent?: string; readonly person?: string }) {
-  if (options.agent !== undefined) return { kind: 'agent', id: options.agent };
-  return options.person === undefined ? null : { kind: 'person', id: options.person };
+  if (options.agent !== undefined) return { kind: 'agent' as const, id: options.agent };
+  return options.person === undefined ? null : { kind: 'person' as const, id: options.person };
 }
 
 async function setRepository(client: ApiClient, project: string, url: string | undefined): Promise<void> {
@@ -80,11 +82,13 @@ async function setRepository(client: ApiClient, project: string, url: string | u
   const before = await client.open(path);
   const etag = before.headers.get('etag') ?? '"0"';
   await before.body?.cancel();
-  await client.json(path, workspaceSchema, {
-    method: 'PUT',
-    body: { repository: url === undefined ? null : { kind: 'git', url } },
-    headers: { 'if-match': etag },
-  });
+  await ask(
+    client.api.PUT('/v1/projects/{id}/workspace', {
+      params: { path: { id: project } },
+      body: { repository: url === undefined ? null : { kind: 'git', url } },
+      headers: { 'if-match': etag },
+    }),
+  );
 }
 
 /** `lemniscate objects`: what people and agents work on together. */
@@ -121,7 +125,7 @@ export function registerObjects(program: Command, io: CommandIo): void {
         const { project, type, body } = options;
         const wanted = { title, project, type, body, assignee: assigneeOf(options) };
         const client = await connectFleet(io);
-        showObject(io, await client.json('/v1/objects', objectViewSchema, { method: 'POST', body: wanted }));
+        showObject(io, await ask(client.api.POST('/v1/objects', { body: wanted })));
       },
     );
   objects
@@ -152,10 +156,12 @@ function registerThread(objects: Command, io: CommandIo): void {
     .option('--reply-to <comment>', 'answers a comment; an agent’s goes on in a new session')
     .action(async (id: string, body: string, { replyTo }: { replyTo?: string }) => {
       const client = await connectFleet(io);
-      const written = await client.json(`${objectPath(id)}/comments`, commentViewSchema, {
-        method: 'POST',
-        body: { body, ...(replyTo === undefined ? {} : { replyTo }) },
-      });
+      const written = await ask(
+        client.api.POST('/v1/objects/{object}/comments', {
+          params: { path: { object: id } },
+          body: { body, ...(replyTo === undefined ? {} : { replyTo }) },
+        }),
+      );
       io.stdout.write(`${written.id}\n`);
     });
   objects
@@ -164,7 +170,11 @@ function registerThread(objects: Command, io: CommandIo): void {
     .argument('<object>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      const { acts } = await client.json(`${objectPath(id)}/history?limit=100`, objectHistorySchema);
+      const { acts } = await ask(
+        client.api.GET('/v1/objects/{object}/history', {
+          params: { path: { object: id }, query: { limit: 100 } },
+        }),
+      );
       for (const { at, act, by, detail } of acts)
         io.stdout.write(
           `${at}  ${act}  ${by.kind} ${makeVisibleLine(by.id)}  ${makeVisibleLine(JSON.stringify(detail))}\n`,

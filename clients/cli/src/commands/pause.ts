@@ -1,4 +1,4 @@
-import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
@@ -43,10 +43,12 @@ export function registerPause(program: Command, io: CommandIo): void {
 }
 
 function post(client: ApiClient, id: string, verb: 'pause' | 'resume'): Promise<SessionView> {
-  return client.json(`/v1/sessions/${encodeURIComponent(id)}/${verb}`, sessionViewSchema, {
-    method: 'POST',
-    body: {},
-  });
+  const params = { path: { id } };
+  return ask<SessionView>(
+    verb === 'pause'
+      ? client.api.POST('/v1/sessions/{id}/pause', { params })
+      : client.api.POST('/v1/sessions/{id}/resume', { params }),
+  );
 }
 
 async function untilPaused(client: ApiClient, asked: SessionView, signal: AbortSignal): Promise<SessionView> {
@@ -59,7 +61,7 @@ async function untilPaused(client: ApiClient, asked: SessionView, signal: AbortS
         `Session ${session.id} is still ${session.state}; "lemniscate show ${session.id}" tells when it is paused.`,
       );
     await sleep(lookMs, undefined, { signal });
-    session = await client.json(`/v1/sessions/${encodeURIComponent(session.id)}`, sessionViewSchema);
+    session = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id: session.id } } }));
   }
   return session;
 }

@@ -1,9 +1,7 @@
+import { ask } from '@lemniscate/api/client.ts';
+import type { PolicyVersion } from '@lemniscate/shared/api/project.ts';
 import { createReadStream } from 'node:fs';
-import {
-  policyVersionSchema,
-  policyVersionsSchema,
-  projectListSchema,
-} from '@lemniscate/shared/api/project.ts';
+import { policyVersionSchema } from '@lemniscate/shared/api/project.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
@@ -52,7 +50,7 @@ export function registerProjects(program: Command, io: CommandIo): void {
 
 async function list(json: boolean, io: CommandIo): Promise<void> {
   const client = await connectFleet(io);
-  const { projects } = await client.json('/v1/projects', projectListSchema);
+  const { projects } = await ask(client.api.GET('/v1/projects'));
   if (json) return printJson(io, projects);
   for (const { id, policyVersion, policyDigest, createdAt } of projects)
     io.stdout.write(
@@ -63,10 +61,9 @@ async function list(json: boolean, io: CommandIo): Promise<void> {
 async function create(id: string, file: string | undefined, io: CommandIo): Promise<void> {
   const policy = file === undefined ? undefined : await readFile(file, io);
   const client = await connectFleet(io);
-  const created = await client.json('/v1/projects', policyVersionSchema, {
-    method: 'POST',
-    body: { id, ...(policy === undefined ? {} : { policy }) },
-  });
+  const created = await ask(
+    client.api.POST('/v1/projects', { body: { id, ...(policy === undefined ? {} : { policy }) } }),
+  );
   io.stdout.write(`project ${created.project}, policy version ${created.version} ${created.digest}\n`);
 }
 
@@ -78,8 +75,13 @@ interface ShowOptions {
 
 async function show(project: string, options: ShowOptions, io: CommandIo): Promise<void> {
   const client = await connectFleet(io);
-  const rest = options.version === undefined ? 'policy' : `policies/${encodeURIComponent(options.version)}`;
-  const found = await client.json(pathOf(project, rest), policyVersionSchema);
+  const found = await ask<PolicyVersion>(
+    options.version === undefined
+      ? client.api.GET('/v1/projects/{id}/policy', { params: { path: { id: project } } })
+      : client.api.GET('/v1/projects/{id}/policies/{version}', {
+          params: { path: { id: project, version: Number(options.version) } },
+        }),
+  );
   if (options.json === true) return printJson(io, found);
   io.stdout.write(
     `# project ${found.project}, version ${found.version}, by ${makeVisible(found.changedBy)} at ${found.changedAt}\n# digest ${found.digest}\n`,
@@ -97,13 +99,20 @@ async function set(
   const text = await readFile(file, io);
   const client = await connectFleet(io);
   const seen =
-    options.seen ?? String((await client.json(pathOf(project, 'policy'), policyVersionSchema)).version);
+    options.seen ??
+    String(
+      (await ask(client.api.GET('/v1/projects/{id}/policy', { params: { path: { id: project } } }))).version,
+    );
   if (!/^\d{1,9}$/.test(seen)) throw new CodedError('request_invalid', `--seen ${seen} is not a version.`);
-  const changed = await client.json(pathOf(project, 'policy'), policyVersionSchema, {
-    method: 'PUT',
-    text,
-    headers: { 'content-type': 'application/yaml', 'if-match': `"${seen}"` },
-  });
+  const changed = await client.json(
+    `/v1/projects/${encodeURIComponent(project)}/policy`,
+    policyVersionSchema,
+    {
+      method: 'PUT',
+      text,
+      headers: { 'content-type': 'application/yaml', 'if-match': `"${seen}"` },
+    },
+  );
   io.stdout.write(
     changed.version === Number(seen)
       ? `The policy says the same as version ${changed.version}; nothing was changed.\n`
@@ -113,16 +122,14 @@ async function set(
 
 async function history(project: string, json: boolean, io: CommandIo): Promise<void> {
   const client = await connectFleet(io);
-  const { versions } = await client.json(pathOf(project, 'policies'), policyVersionsSchema);
+  const { versions } = await ask(
+    client.api.GET('/v1/projects/{id}/policies', { params: { path: { id: project } } }),
+  );
   if (json) return printJson(io, versions);
   for (const { version, digest, origin, changedBy, changedAt } of versions)
     io.stdout.write(
       `${String(version).padStart(4)}  ${digest.slice(0, 12)}  ${changedAt}  ${origin}  ${makeVisible(changedBy)}\n`,
     );
-}
-
-function pathOf(project: string, rest: string): string {
-  return `/v1/projects/${encodeURIComponent(project)}/${rest}`;
 }
 
 function readFile(file: string, io: CommandIo): Promise<string> {

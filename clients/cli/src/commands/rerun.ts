@@ -1,5 +1,5 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { randomUUID } from 'node:crypto';
-import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 import { runSession } from './run.ts';
@@ -21,20 +21,21 @@ export function registerRerun(program: Command, io: CommandIo): void {
     .option('--json', 'one JSON object at the end on stdout, all else on stderr')
     .action((id: string, options: RerunOptions) =>
       runSession(io, options, async (client, order) => {
-        const before = await client.json(`/v1/sessions/${encodeURIComponent(id)}`, sessionViewSchema);
-        const session = await client.json('/v1/sessions', sessionViewSchema, {
-          method: 'POST',
-          headers: { 'idempotency-key': randomUUID() },
-          body: {
-            project: before.project,
-            runtime: before.runtime,
-            model: before.model,
-            ...order,
-            instruction: before.instruction,
-            repository: before.repository,
-          },
-          signal: io.signal,
-        });
+        const before = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id } } }));
+        const session = await ask(
+          client.api.POST('/v1/sessions', {
+            body: {
+              project: before.project,
+              runtime: before.runtime,
+              model: before.model,
+              ...order,
+              instruction: before.instruction,
+              repository: before.repository,
+            },
+            headers: { 'idempotency-key': randomUUID() },
+            signal: io.signal,
+          }),
+        );
         return { session, folder: '.', note: `, the state that ${before.id} began with` };
       }),
     );

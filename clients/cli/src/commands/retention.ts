@@ -1,10 +1,9 @@
-import { holdSchema, removedSchema, retentionRulesSchema } from '@lemniscate/shared/api/retention.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import type { Removed, RetentionRules } from '@lemniscate/shared/api/retention.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import type { CommandIo } from '../io.ts';
 import { connectFleet } from './context.ts';
 
@@ -24,14 +23,15 @@ export function registerRetention(program: Command, io: CommandIo): void {
 
 function registerRules(program: Command, io: CommandIo): void {
   const retention = program.command('retention').description('How long a project’s content is kept.');
-  const path = (project: string): string => `/v1/projects/${encodeURIComponent(project)}/retention`;
   retention
     .command('show')
     .argument('<project>')
     .option('--json', 'one JSON object')
     .action(async (project: string, { json }: { json?: boolean }) => {
       const client = await connectFleet(io);
-      const rules = await client.json(path(project), retentionRulesSchema);
+      const rules = await ask(
+        client.api.GET('/v1/projects/{id}/retention', { params: { path: { id: project } } }),
+      );
       io.stdout.write(json === true ? `${JSON.stringify(rules)}\n` : describeRules(rules));
     });
   const days = 'days after a session’s end, or "ever"';
@@ -51,10 +51,16 @@ function registerRules(program: Command, io: CommandIo): void {
           'Name a rule: --sessions, --logs, --diffs, --snapshots or --content.',
         );
       const client = await connectFleet(io);
-      const rules = await client.json(path(project), retentionRulesSchema);
+      const rules = await ask(
+        client.api.GET('/v1/projects/{id}/retention', { params: { path: { id: project } } }),
+      );
       const body = { ...rules, ...changed };
       io.stdout.write(
-        describeRules(await client.json(path(project), retentionRulesSchema, { method: 'PUT', body })),
+        describeRules(
+          await ask(
+            client.api.PUT('/v1/projects/{id}/retention', { params: { path: { id: project } }, body }),
+          ),
+        ),
       );
     });
 }
@@ -65,7 +71,7 @@ function registerHolds(program: Command, io: CommandIo): void {
     .description('Legal holds: what lies below one is removed by no rule and by nobody (administrators).');
   hold.command('list').action(async () => {
     const client = await connectFleet(io);
-    const { holds } = await client.json('/v1/holds', z.object({ holds: z.array(holdSchema) }));
+    const { holds } = await ask(client.api.GET('/v1/holds'));
     if (holds.length === 0) io.stdout.write('There is no hold.\n');
     for (const { id, scope, of, placedBy, placedAt } of holds)
       io.stdout.write(
@@ -81,8 +87,8 @@ function registerHolds(program: Command, io: CommandIo): void {
       if (of === undefined || (project !== undefined && session !== undefined))
         throw new CodedError('request_invalid', 'Name either --project or --session.');
       const client = await connectFleet(io);
-      const body = { scope: project === undefined ? 'session' : 'project', of };
-      const placed = await client.json('/v1/holds', z.object({ id: z.string() }), { method: 'POST', body });
+      const body = { scope: project === undefined ? ('session' as const) : ('project' as const), of };
+      const placed = await ask(client.api.POST('/v1/holds', { body }));
       io.stdout.write(`${placed.id}\n`);
     });
   hold
@@ -90,7 +96,7 @@ function registerHolds(program: Command, io: CommandIo): void {
     .argument('<hold>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      await client.open(`/v1/holds/${encodeURIComponent(id)}`, { method: 'DELETE' });
+      await ask(client.api.DELETE('/v1/holds/{id}', { params: { path: { id } } }));
       io.stdout.write('The hold is released.\n');
     });
 }
@@ -108,8 +114,7 @@ function registerErase(program: Command, io: CommandIo): void {
     .requiredOption('--yes', 'nothing of it comes back')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      const path = `/v1/sessions/${encodeURIComponent(id)}/erase`;
-      const { removed } = await client.json(path, z.object({ removed: removedSchema }), { method: 'POST' });
+      const { removed } = await ask(client.api.POST('/v1/sessions/{id}/erase', { params: { path: { id } } }));
       io.stdout.write(`erased: ${describeRemoved(removed)}\n`);
     });
   erase
@@ -119,9 +124,9 @@ function registerErase(program: Command, io: CommandIo): void {
     .requiredOption('--yes', 'nothing of it comes back')
     .action(async (subject: string) => {
       const client = await connectFleet(io);
-      const path = `/v1/people/${encodeURIComponent(subject)}/erase`;
-      const schema = z.object({ person: z.string(), removed: removedSchema });
-      const { person, removed } = await client.json(path, schema, { method: 'POST' });
+      const { person, removed } = await ask(
+        client.api.POST('/v1/people/{subject}/erase', { params: { path: { subject } } }),
+      );
       io.stdout.write(`${person} is nobody any more: ${describeRemoved(removed)}\n`);
     });
 }

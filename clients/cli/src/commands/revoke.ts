@@ -1,7 +1,6 @@
-import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import type { CommandIo } from '../io.ts';
 import { connectFleet } from './context.ts';
 
@@ -10,8 +9,6 @@ interface RevokeOptions {
   readonly lift?: boolean;
   readonly note?: string;
 }
-
-const revokedSchema = z.object({ subject: z.string(), sessionsEnded: z.int() });
 
 /** `lemniscate revoke`: an administrator takes away a session, or a person's access with all their sessions. */
 export function registerRevoke(program: Command, io: CommandIo): void {
@@ -39,17 +36,21 @@ async function revoke(session: string | undefined, options: RevokeOptions, io: C
   const client = await connectFleet(io);
   const body = options.note === undefined ? {} : { note: options.note };
   if (session !== undefined) {
-    const path = `/v1/sessions/${encodeURIComponent(session)}/revoke`;
-    const ended = await client.json(path, sessionViewSchema, { method: 'POST', body });
+    const ended = await ask(
+      client.api.POST('/v1/sessions/{id}/revoke', { params: { path: { id: session } }, body }),
+    );
     io.stdout.write(`${ended.state} (${ended.reason ?? ''})\n`);
     return;
   }
-  const path = `/v1/revocations/${encodeURIComponent(options.user ?? '')}`;
   if (options.lift === true) {
-    await client.open(path, { method: 'DELETE' });
+    await ask(
+      client.api.DELETE('/v1/revocations/{subject}', { params: { path: { subject: options.user ?? '' } } }),
+    );
     io.stdout.write('The access is given back.\n');
     return;
   }
-  const { sessionsEnded } = await client.json(path, revokedSchema, { method: 'PUT', body });
+  const { sessionsEnded } = await ask(
+    client.api.PUT('/v1/revocations/{subject}', { params: { path: { subject: options.user ?? '' } }, body }),
+  );
   io.stdout.write(`The access is revoked; ${sessionsEnded} sessions ended.\n`);
 }

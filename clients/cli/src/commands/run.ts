@@ -1,9 +1,8 @@
-import { sessionViewSchema, toolCallViewSchema } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import type { CreateSession, SessionView } from '@lemniscate/shared/api/session.ts';
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 import { verifySessionChain } from '../audit-check.ts';
 import { readAttachments } from '../attachments.ts';
@@ -70,24 +69,27 @@ export async function attend(
   } finally {
     screen.end();
   }
-  return client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
+  return ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id: sessionId } } }));
 }
 
 /** What single keys ask of the fleet. A request that failed is thrown where the session is followed. */
 function createTold(client: ApiClient, sessionId: string) {
   let failure: unknown;
-  const ask = (what: 'stop' | 'interrupt'): void => {
-    client
-      .json(`/v1/sessions/${sessionId}/${what}`, z.unknown(), { method: 'POST', body: {} })
-      .catch((error: unknown) => {
-        if (isCodedError(error, 'session_ended')) return;
-        // What cannot be interrupted is stopped: Ctrl-C must never do nothing.
-        if (isCodedError(error, 'conflict') && what === 'interrupt') ask('stop');
-        else failure ??= error;
-      });
+  const params = { path: { id: sessionId } };
+  const tell = (what: 'stop' | 'interrupt'): void => {
+    const told =
+      what === 'stop'
+        ? client.api.POST('/v1/sessions/{id}/stop', { params })
+        : client.api.POST('/v1/sessions/{id}/interrupt', { params });
+    told.catch((error: unknown) => {
+      if (isCodedError(error, 'session_ended')) return;
+      // What cannot be interrupted is stopped: Ctrl-C must never do nothing.
+      if (isCodedError(error, 'conflict') && what === 'interrupt') tell('stop');
+      else failure ??= error;
+    });
   };
   return {
-    actions: { stop: () => ask('stop'), interrupt: () => ask('interrupt') },
+    actions: { stop: () => tell('stop'), interrupt: () => tell('interrupt') },
     rethrow: () => {
       if (failure !== undefined) throw failure;
     },
@@ -106,7 +108,7 @@ async function askPerson(
   event: SessionEvent,
 ): Promise<'answered' | 'left'> {
   if (event.type === 'message') {
-    const session = await client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
+    const session = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id: sessionId } } }));
     if (session.reason === 'awaiting_message') await askNextMessage(client, sessionId);
   } else if (event.type === 'extension') {
     const extension = await waitingExtension(client, sessionId);
@@ -125,7 +127,7 @@ async function askPerson(
 /** One gesture: Ctrl-C stops the session, and with it its sandbox and whatever was not approved. */
 async function stopSession(client: ApiClient, sessionId: string, io: CommandIo): Promise<SessionView> {
   io.stderr.write('\nStopping the session…\n');
-  return client.json(`/v1/sessions/${sessionId}/stop`, sessionViewSchema, { method: 'POST', body: {} });
+  return ask(client.api.POST('/v1/sessions/{id}/stop', { params: { path: { id: sessionId } } }));
 }
 
 async function run(instruction: string, options: RunOptions, io: CommandIo): Promise<void> {
@@ -207,8 +209,9 @@ async function report(
 ): Promise<void> {
   const audit = await verifySessionChain(client, session.id);
   if (json) {
-    const calls = z.object({ toolCalls: z.array(toolCallViewSchema) });
-    const { toolCalls } = await client.json(`/v1/sessions/${session.id}/tool-calls`, calls);
+    const { toolCalls } = await ask(
+      client.api.GET('/v1/sessions/{id}/tool-calls', { params: { path: { id: session.id } } }),
+    );
     return printJson(io, summarise(session, toolCalls, audit, folder));
   }
   const { stdout } = io;

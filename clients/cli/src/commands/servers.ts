@@ -1,7 +1,6 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { serverListSchema } from '@lemniscate/shared/api/server.ts';
-import { invitationSchema } from '@lemniscate/shared/api/server.ts';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
@@ -49,7 +48,7 @@ export function registerServers(program: Command, io: CommandIo): void {
     .command('undrain')
     .description('Gives a drained server sessions again.')
     .argument('<name>')
-    .action((name: string) => change(name, 'drain', 'DELETE', 'is in use again', io));
+    .action((name: string) => change(name, 'undrain', 'is in use again', io));
   servers
     .command('invite')
     .description('Gives a token with which one new server joins: for one use, this key and a day.')
@@ -71,7 +70,7 @@ export function registerServers(program: Command, io: CommandIo): void {
     .command('approve')
     .description('Lets a newcomer use all its slots; gives one that failed another chance at once.')
     .argument('<name>')
-    .action((name: string) => change(name, 'approval', 'PUT', 'is approved', io));
+    .action((name: string) => change(name, 'approve', 'is approved', io));
 }
 
 async function invite(options: InviteOptions, io: CommandIo): Promise<void> {
@@ -79,10 +78,11 @@ async function invite(options: InviteOptions, io: CommandIo): Promise<void> {
     throw new CodedError('request_invalid', `--key: ${options.key} cannot be read.`, {}, error);
   });
   const client = await connectFleet(io);
-  const given = await client.json('/v1/server-invitations', invitationSchema, {
-    method: 'POST',
-    body: { publicKeyPem, pool: options.pool, capacity: slotsOf(options.capacity) },
-  });
+  const given = await ask(
+    client.api.POST('/v1/server-invitations', {
+      body: { publicKeyPem, pool: options.pool, capacity: slotsOf(options.capacity) },
+    }),
+  );
   if (options.json === true) return printJson(io, given);
   io.stdout.write(`${given.token}\n`);
   io.stderr.write(
@@ -133,18 +133,14 @@ function clampOf(server: ServerView): string {
 }
 
 async function readServers(client: ApiClient): Promise<ServerView[]> {
-  return (await client.json('/v1/servers', serverListSchema)).servers;
+  return (await ask(client.api.GET('/v1/servers'))).servers;
 }
 
-async function change(
-  name: string,
-  what: 'drain' | 'approval',
-  method: 'PUT' | 'DELETE',
-  said: string,
-  io: CommandIo,
-): Promise<void> {
+async function change(name: string, what: 'undrain' | 'approve', said: string, io: CommandIo): Promise<void> {
   const client = await connectFleet(io);
-  await client.open(`/v1/servers/${encodeURIComponent(name)}/${what}`, { method });
+  const params = { path: { id: name } };
+  if (what === 'approve') await ask(client.api.PUT('/v1/servers/{id}/approval', { params }));
+  else await ask(client.api.DELETE('/v1/servers/{id}/drain', { params }));
   io.stdout.write(`${makeVisible(name)} ${said}.\n`);
 }
 
@@ -156,10 +152,12 @@ async function drain(name: string, options: DrainOptions, io: CommandIo): Promis
       `--deadline must be whole seconds; "${options.deadline}" is none.`,
     );
   const client = await connectFleet(io);
-  await client.open(`/v1/servers/${encodeURIComponent(name)}/drain`, {
-    method: 'PUT',
-    body: seconds === undefined ? {} : { deadlineSeconds: seconds },
-  });
+  await ask(
+    client.api.PUT('/v1/servers/{id}/drain', {
+      params: { path: { id: name } },
+      body: seconds === undefined ? {} : { deadlineSeconds: seconds },
+    }),
+  );
   if (options.wait !== true) {
     io.stdout.write(`${makeVisible(name)} gets no more sessions.\n`);
     return;

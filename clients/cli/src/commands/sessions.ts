@@ -1,4 +1,4 @@
-import { approvalViewSchema, sessionPageSchema, sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { positionedEventSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
@@ -11,7 +11,6 @@ import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 
 const logPageSchema = z.object({ events: z.array(positionedEventSchema), nextAfter: z.number().nullable() });
-const approvalsSchema = z.object({ approvals: z.array(approvalViewSchema) });
 
 /** `sessions`, `show`, `logs`, `stop`. */
 export function registerSessions(program: Command, io: CommandIo): void {
@@ -22,9 +21,8 @@ export function registerSessions(program: Command, io: CommandIo): void {
     .option('--json', 'as JSON')
     .action(async (options: { limit: string; json?: boolean }) => {
       const client = await connectFleet(io);
-      const page = await client.json(
-        `/v1/sessions?limit=${encodeURIComponent(options.limit)}`,
-        sessionPageSchema,
+      const page = await ask(
+        client.api.GET('/v1/sessions', { params: { query: { limit: Number(options.limit) } } }),
       );
       if (options.json === true) return printJson(io, page);
       for (const session of page.sessions)
@@ -41,7 +39,7 @@ export function registerSessions(program: Command, io: CommandIo): void {
     .option('--json', 'as JSON')
     .action(async (id: string, options: { json?: boolean }) => {
       const client = await connectFleet(io);
-      const session = await client.json(`/v1/sessions/${encodeURIComponent(id)}`, sessionViewSchema);
+      const session = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id } } }));
       if (options.json === true) return printJson(io, session);
       const rows: [string, string][] = [
         [
@@ -84,8 +82,9 @@ export function registerSessions(program: Command, io: CommandIo): void {
       }
       let after: number | null = 0;
       while (after !== null) {
-        const path = `/v1/sessions/${encodeURIComponent(id)}/log?after=${after}`;
-        const page: z.infer<typeof logPageSchema> = await client.json(path, logPageSchema);
+        const page: z.infer<typeof logPageSchema> = await ask(
+          client.api.GET('/v1/sessions/{id}/log', { params: { path: { id }, query: { after: after } } }),
+        );
         page.events.forEach(show);
         after = page.nextAfter;
       }
@@ -99,10 +98,7 @@ export function registerSessions(program: Command, io: CommandIo): void {
     .option('--json', 'as JSON')
     .action(async (id: string, options: { json?: boolean }) => {
       const client = await connectFleet(io);
-      const session = await client.json(`/v1/sessions/${encodeURIComponent(id)}/stop`, sessionViewSchema, {
-        method: 'POST',
-        body: {},
-      });
+      const session = await ask(client.api.POST('/v1/sessions/{id}/stop', { params: { path: { id } } }));
       if (options.json === true) return printJson(io, session);
       return void io.stdout.write(`${session.state} (${session.reason ?? ''})\n`);
     });
@@ -112,7 +108,7 @@ export function registerSessions(program: Command, io: CommandIo): void {
 export function registerApprovals(program: Command, io: CommandIo): void {
   const find = async (id: string) => {
     const client = await connectFleet(io);
-    const { approvals } = await client.json('/v1/approvals', approvalsSchema);
+    const { approvals } = await ask(client.api.GET('/v1/approvals'));
     const approval = approvals.find((candidate) => candidate.id === id);
     if (approval === undefined)
       throw new CodedError(
@@ -128,7 +124,7 @@ export function registerApprovals(program: Command, io: CommandIo): void {
     .option('--json', 'as JSON')
     .action(async (options: { json?: boolean }) => {
       const client = await connectFleet(io);
-      const { approvals } = await client.json('/v1/approvals', approvalsSchema);
+      const { approvals } = await ask(client.api.GET('/v1/approvals'));
       if (options.json === true) return printJson(io, approvals);
       for (const approval of approvals)
         io.stdout.write(`${approval.id}  session ${approval.sessionId}\n${describeApproval(approval)}\n\n`);

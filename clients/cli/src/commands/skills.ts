@@ -1,15 +1,13 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { skillContentSchema, skillListSchema, skillViewSchema } from '@lemniscate/shared/api/agent.ts';
 import { faultOfFolder, folderPathSchema, skillBounds } from '@lemniscate/shared/agents/folder.ts';
 import type { FolderFile } from '@lemniscate/shared/agents/folder.ts';
 import { readSkillDocument, skillDocumentName } from '@lemniscate/shared/agents/skill-document.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { uploadAnswerSchema } from '@lemniscate/shared/protocol/session-result.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
@@ -55,10 +53,9 @@ async function readSkillFolder(folder: string): Promise<LocalFile[]> {
 async function upload(client: ApiClient, project: string, file: LocalFile): Promise<void> {
   if (file.bytes === 0) return;
   const { sha256, bytes } = file;
-  const answer = await client.json(`/v1/uploads?project=${encodeURIComponent(project)}`, uploadAnswerSchema, {
-    method: 'POST',
-    body: { sha256, bytes },
-  });
+  const answer = await ask(
+    client.api.POST('/v1/uploads', { params: { query: { project: project } }, body: { sha256, bytes } }),
+  );
   if (answer.put === null) return;
   const sent = await fetch(answer.put.url, {
     method: 'PUT',
@@ -70,7 +67,9 @@ async function upload(client: ApiClient, project: string, file: LocalFile): Prom
       'storage_failed',
       `${file.path} could not be sent: the store answered ${sent.status}.`,
     );
-  await client.json(`/v1/uploads/${answer.uploadId}/complete`, z.unknown(), { method: 'POST', body: {} });
+  await ask(
+    client.api.POST('/v1/uploads/{uploadId}/complete', { params: { path: { uploadId: answer.uploadId } } }),
+  );
 }
 
 async function push(folder: string, project: string, io: CommandIo): Promise<void> {
@@ -83,11 +82,12 @@ async function push(folder: string, project: string, io: CommandIo): Promise<voi
   readSkillDocument(document.content.toString('utf8'), name, new Set(files.map(({ path }) => path)));
   const client = await connectFleet(io);
   for (const file of files) await upload(client, project, file);
-  const path = `/v1/projects/${encodeURIComponent(project)}/skills/${name}`;
-  const pushed = await client.json(path, skillViewSchema, {
-    method: 'PUT',
-    body: { files: files.map(({ path: at, sha256, bytes }) => ({ path: at, sha256, bytes })) },
-  });
+  const pushed = await ask(
+    client.api.PUT('/v1/projects/{id}/skills/{skill}', {
+      params: { path: { id: project, skill: name } },
+      body: { files: files.map(({ path: at, sha256, bytes }) => ({ path: at, sha256, bytes })) },
+    }),
+  );
   io.stdout.write(`${pushed.name} is at version ${pushed.version} (${pushed.files.length} files).\n`);
 }
 
@@ -99,9 +99,14 @@ async function pull(
   io: CommandIo,
 ): Promise<void> {
   const client = await connectFleet(io);
-  const query = version === undefined ? '' : `?version=${encodeURIComponent(version)}`;
-  const path = `/v1/projects/${encodeURIComponent(project)}/skills/${encodeURIComponent(name)}${query}`;
-  const skill = await client.json(path, skillContentSchema);
+  const skill = await ask(
+    client.api.GET('/v1/projects/{id}/skills/{skill}', {
+      params: {
+        path: { id: project, skill: name },
+        query: { version: version === undefined ? undefined : Number(version) },
+      },
+    }),
+  );
   for (const file of skill.files) {
     // The schema has checked the path: it stays below the folder.
     const target = join(into, skill.name, file.path);
@@ -130,8 +135,9 @@ export function registerSkills(program: Command, io: CommandIo): void {
     .option('--json', 'as JSON')
     .action(async (options: { project: string; json?: boolean }) => {
       const client = await connectFleet(io);
-      const path = `/v1/projects/${encodeURIComponent(options.project)}/skills`;
-      const found = await client.json(path, skillListSchema);
+      const found = await ask(
+        client.api.GET('/v1/projects/{id}/skills', { params: { path: { id: options.project } } }),
+      );
       if (options.json === true) return printJson(io, found.skills);
       for (const { name, version, description } of found.skills)
         io.stdout.write(`${name}  version ${version}  ${makeVisible(description)}\n`);

@@ -1,11 +1,6 @@
-import { deliveryPageSchema } from '@lemniscate/shared/api/delivery.ts';
-import {
-  takenEventSchema,
-  triedTriggerSchema,
-  triggerDefinitionSchema,
-  triggerListSchema,
-  triggerViewSchema,
-} from '@lemniscate/shared/api/trigger.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import type { BodyOf, QueryOf } from '@lemniscate/api/client.ts';
+import { triggerDefinitionSchema } from '@lemniscate/shared/api/trigger.ts';
 import type { TriggerView } from '@lemniscate/shared/api/trigger.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
@@ -13,9 +8,12 @@ import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readDefinition, readYaml } from './read-input.ts';
 
-const triggerPath = (id: string): string => `/v1/triggers/${encodeURIComponent(id)}`;
-
-const readTrigger = (file: string) => readDefinition(file, triggerDefinitionSchema, 'a trigger');
+/** Its lists are only read. */
+const readTrigger = async (file: string) =>
+  (await readDefinition(file, triggerDefinitionSchema, 'a trigger')) as BodyOf<
+    '/v1/triggers/{trigger}',
+    'put'
+  >;
 
 function showTrigger(io: CommandIo, trigger: TriggerView): void {
   const { definition, enabled, disabledReason, nextAt } = trigger;
@@ -35,8 +33,8 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     .option('--project <id>')
     .option('--json', 'as JSON')
     .action(async ({ project, json }: { project?: string; json?: boolean }) => {
-      const query = project === undefined ? '' : `?project=${encodeURIComponent(project)}`;
-      const found = await (await connectFleet(io)).json(`/v1/triggers${query}`, triggerListSchema);
+      const client = await connectFleet(io);
+      const found = await ask(client.api.GET('/v1/triggers', { params: { query: { project } } }));
       if (json === true) return printJson(io, found.triggers);
       for (const trigger of found.triggers) showTrigger(io, trigger);
       return undefined;
@@ -48,7 +46,7 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     .action(async (file: string, { project }: { project: string }) => {
       const body = { project, definition: await readTrigger(file) };
       const client = await connectFleet(io);
-      showTrigger(io, await client.json('/v1/triggers', triggerViewSchema, { method: 'POST', body }));
+      showTrigger(io, await ask(client.api.POST('/v1/triggers', { body })));
     });
   triggers
     .command('change')
@@ -58,11 +56,15 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     .action(async (id: string, file: string) => {
       const body = await readTrigger(file);
       const client = await connectFleet(io);
-      const { version } = await client.json(triggerPath(id), triggerViewSchema);
+      const { version } = await ask(
+        client.api.GET('/v1/triggers/{trigger}', { params: { path: { trigger: id } } }),
+      );
       const headers = { 'if-match': `"${version}"` };
       showTrigger(
         io,
-        await client.json(triggerPath(id), triggerViewSchema, { method: 'PUT', body, headers }),
+        await ask(
+          client.api.PUT('/v1/triggers/{trigger}', { params: { path: { trigger: id } }, body, headers }),
+        ),
       );
     });
   triggers
@@ -70,8 +72,15 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     .argument('<trigger>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      const { version } = await client.json(triggerPath(id), triggerViewSchema);
-      await client.open(triggerPath(id), { method: 'DELETE', headers: { 'if-match': `"${version}"` } });
+      const { version } = await ask(
+        client.api.GET('/v1/triggers/{trigger}', { params: { path: { trigger: id } } }),
+      );
+      await ask(
+        client.api.DELETE('/v1/triggers/{trigger}', {
+          params: { path: { trigger: id } },
+          headers: { 'if-match': `"${version}"` },
+        }),
+      );
       io.stdout.write('Removed.\n');
     });
   registerTrials(triggers, io);
@@ -86,9 +95,13 @@ function registerTrials(triggers: Command, io: CommandIo): void {
     .option('--project <id>', 'the project', 'local')
     .action(async (file: string, { event, project }: { event?: string; project: string }) => {
       const { when } = await readTrigger(file);
-      const body = { project, when, ...(event === undefined ? {} : { event: await readYaml(event) }) };
+      const body = {
+        project,
+        when,
+        ...(event === undefined ? {} : { event: (await readYaml(event)) as BodyOf<'/v1/events', 'post'> }),
+      };
       const client = await connectFleet(io);
-      const tried = await client.json('/v1/triggers/try', triedTriggerSchema, { method: 'POST', body });
+      const tried = await ask(client.api.POST('/v1/triggers/try', { body }));
       if (tried.matches !== null) io.stdout.write(tried.matches ? 'It would.\n' : 'It would not:\n');
       for (const filter of tried.unmatched) io.stdout.write(`  ${makeVisibleLine(filter)}\n`);
       for (const time of tried.next) io.stdout.write(`${time}\n`);
@@ -100,10 +113,13 @@ function registerTrials(triggers: Command, io: CommandIo): void {
     .option('--project <id>', 'the project', 'local')
     .action(async (file: string, { project }: { project: string }) => {
       const client = await connectFleet(io);
-      const taken = await client.json(`/v1/events?project=${encodeURIComponent(project)}`, takenEventSchema, {
-        method: 'POST',
-        body: await readYaml(file),
-      });
+      const taken = await ask(
+        client.api.POST('/v1/events', {
+          params: { query: { project: project } },
+          // the API says what of it is no event
+          body: (await readYaml(file)) as BodyOf<'/v1/events', 'post'>,
+        }),
+      );
       io.stdout.write(
         taken.duplicate ? 'It has come before.\n' : `${taken.deliveries.length} triggers set off.\n`,
       );
@@ -115,9 +131,10 @@ function registerTrials(triggers: Command, io: CommandIo): void {
     .option('--state <state>', 'pending, started, refused or ignored')
     .option('--json', 'as JSON')
     .action(async ({ json, ...filters }: { project?: string; state?: string; json?: boolean }) => {
-      const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== undefined));
       const client = await connectFleet(io);
-      const found = await client.json(`/v1/deliveries?${query.toString()}`, deliveryPageSchema);
+      const found = await ask(
+        client.api.GET('/v1/deliveries', { params: { query: filters as QueryOf<'/v1/deliveries', 'get'> } }),
+      );
       if (json === true) return printJson(io, found.deliveries);
       for (const { at, cause, agent, state, reason, message, session } of found.deliveries)
         io.stdout.write(

@@ -1,17 +1,16 @@
-import { approvalViewSchema } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import * as prompts from '@clack/prompts';
-import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 import { describeChange } from './approval-change.ts';
 
-const listSchema = z.object({ approvals: z.array(approvalViewSchema) });
-
 /** The approvals that wait for a person in a session. */
 export async function waitingApprovals(client: ApiClient, sessionId: string): Promise<ApprovalView[]> {
-  const list = await client.json(`/v1/sessions/${sessionId}/approvals`, listSchema);
+  const list = await ask(
+    client.api.GET('/v1/sessions/{id}/approvals', { params: { path: { id: sessionId } } }),
+  );
   return list.approvals.filter((approval) => approval.state === 'waiting');
 }
 
@@ -23,15 +22,17 @@ export async function decideApproval(
   message?: string,
 ): Promise<'decided' | 'too_late'> {
   try {
-    await client.json(`/v1/sessions/${approval.sessionId}/approvals/${approval.id}`, z.unknown(), {
-      method: 'POST',
-      body: {
-        decision: decision === 'reject' ? 'reject' : 'approve',
-        ...(decision === 'approve_session' ? { scope: 'session' } : {}),
-        argumentsDigest: approval.argumentsDigest,
-        ...(message === undefined || message === '' ? {} : { message }),
-      },
-    });
+    await ask(
+      client.api.POST('/v1/sessions/{id}/approvals/{approvalId}', {
+        params: { path: { id: approval.sessionId, approvalId: approval.id } },
+        body: {
+          decision: decision === 'reject' ? 'reject' : 'approve',
+          ...(decision === 'approve_session' ? { scope: 'session' } : {}),
+          argumentsDigest: approval.argumentsDigest,
+          ...(message === undefined || message === '' ? {} : { message }),
+        },
+      }),
+    );
     return 'decided';
   } catch (error) {
     if (isCodedError(error, 'approval_decided') || isCodedError(error, 'session_ended')) return 'too_late';

@@ -1,4 +1,4 @@
-import { extensionListSchema, extensionViewSchema } from '@lemniscate/shared/api/extension.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import type { ExtensionView } from '@lemniscate/shared/api/extension.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import * as prompts from '@clack/prompts';
@@ -9,8 +9,9 @@ export async function waitingExtension(
   client: ApiClient,
   sessionId: string,
 ): Promise<ExtensionView | undefined> {
-  const path = `/v1/sessions/${encodeURIComponent(sessionId)}/extensions`;
-  const { extensions } = await client.json(path, extensionListSchema);
+  const { extensions } = await ask(
+    client.api.GET('/v1/sessions/{id}/extensions', { params: { path: { id: sessionId } } }),
+  );
   return extensions.find(({ state }) => state === 'waiting');
 }
 
@@ -21,10 +22,12 @@ export async function answerExtension(
   decision: 'extend' | 'end',
 ): Promise<'decided' | 'too_late'> {
   try {
-    await client.json(`/v1/sessions/${encodeURIComponent(sessionId)}/extension`, extensionViewSchema, {
-      method: 'POST',
-      body: { decision },
-    });
+    await ask(
+      client.api.POST('/v1/sessions/{id}/extension', {
+        params: { path: { id: sessionId } },
+        body: { decision },
+      }),
+    );
     return 'decided';
   } catch (error) {
     if (isCodedError(error, 'conflict') || isCodedError(error, 'session_ended')) return 'too_late';

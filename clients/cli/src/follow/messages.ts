@@ -1,22 +1,18 @@
-import { sentMessageSchema } from '@lemniscate/shared/api/message.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import * as prompts from '@clack/prompts';
 import type { ApiClient } from '../api-client.ts';
 
 /** Says something to a session. */
 export async function sendMessage(client: ApiClient, sessionId: string, text: string): Promise<void> {
-  await client.json(`/v1/sessions/${encodeURIComponent(sessionId)}/messages`, sentMessageSchema, {
-    method: 'POST',
-    body: { text },
-  });
+  await ask(
+    client.api.POST('/v1/sessions/{id}/messages', { params: { path: { id: sessionId } }, body: { text } }),
+  );
 }
 
 /** Finishes a session that waits for a message. */
 export async function finishSession(client: ApiClient, sessionId: string): Promise<void> {
-  await client.json(`/v1/sessions/${encodeURIComponent(sessionId)}/finish`, sentMessageSchema, {
-    method: 'POST',
-    body: {},
-  });
+  await ask(client.api.POST('/v1/sessions/{id}/finish', { params: { path: { id: sessionId } } }));
 }
 
 /** Asks the person in front of the terminal what comes next; nothing finishes the session. */

@@ -1,8 +1,7 @@
+import { ask } from '@lemniscate/api/client.ts';
 import { openAsBlob } from 'node:fs';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { uploadAnswerSchema } from '@lemniscate/shared/protocol/session-result.ts';
 import type { RepositorySource } from '@lemniscate/shared/repository/source.ts';
-import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 import { withBundle } from './bundle.ts';
 import type { LocalRepository } from './inspect.ts';
@@ -22,13 +21,14 @@ export async function uploadRepository(
   signal: AbortSignal,
   project?: string,
 ): Promise<UploadedRepository> {
-  const query = project === undefined ? '' : `?project=${encodeURIComponent(project)}`;
   return withBundle(repository, async (bundle) => {
-    const upload = await client.json(`/v1/uploads${query}`, uploadAnswerSchema, {
-      method: 'POST',
-      body: { sha256: bundle.sha256, bytes: bundle.bytes },
-      signal,
-    });
+    const upload = await ask(
+      client.api.POST('/v1/uploads', {
+        params: { query: { project } },
+        body: { sha256: bundle.sha256, bytes: bundle.bytes },
+        signal,
+      }),
+    );
     if (upload.put !== null) {
       const sent = await fetch(upload.put.url, {
         method: 'PUT',
@@ -41,12 +41,12 @@ export async function uploadRepository(
           'storage_failed',
           `The repository could not be sent: the store answered ${sent.status}.`,
         );
-      await client.json(`/v1/uploads/${upload.uploadId}/complete`, z.unknown(), {
-        method: 'POST',
-        body: {},
-        signal,
-        timeoutMs: transferTimeoutMs,
-      });
+      await ask(
+        client.patient(transferTimeoutMs).POST('/v1/uploads/{uploadId}/complete', {
+          params: { path: { uploadId: upload.uploadId } },
+          signal,
+        }),
+      );
     }
     return {
       source: { kind: 'bundle', sha256: bundle.sha256, commit: bundle.commit, name: repository.name },

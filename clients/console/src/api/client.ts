@@ -1,3 +1,5 @@
+import { createApi } from '@lemniscate/api/client.ts';
+
 /** A problem document of the API, as RFC 9457 has it. */
 export interface Problem {
   readonly status: number;
@@ -13,41 +15,16 @@ export function isApiError(error: unknown): error is ApiError {
   return error instanceof Error && 'problem' in error;
 }
 
-export interface ApiRequest {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly body?: unknown;
-  /** Sent as it is instead of `body`. */
-  readonly text?: { readonly body: string; readonly type: string };
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-}
-
 /** No answer for so long is a fault that a person wants to see. Milliseconds. */
 const patienceMs = 20_000;
 
-/**
- * Asks the public API with the browser's cookie.
- * @throws ApiError
- */
-export async function api<Answer>(path: string, request: ApiRequest = {}): Promise<Answer> {
-  const answer = await send(path, request);
-  if (answer.status === 204) return undefined as Answer;
-  return (await answer.json()) as Answer;
-}
+/** The public API with the browser's cookie; whatever is no success is thrown as an ApiError. */
+export const api = createApi({ url: location.origin, send });
 
-async function send(path: string, request: ApiRequest): Promise<Response> {
-  const body = request.text?.body ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
-  const type = request.text?.type ?? 'application/json';
-  const deadline = AbortSignal.timeout(patienceMs);
-  const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
-  const answer = await fetch(path, {
-    method: request.method ?? 'GET',
-    credentials: 'same-origin',
-    headers: { ...(body === undefined ? {} : { 'content-type': type }), ...request.headers },
-    ...(body === undefined ? {} : { body }),
-    signal,
-  }).catch((error: unknown) => {
-    if (request.signal?.aborted === true) throw error;
+async function send(request: Request): Promise<Response> {
+  const signal = AbortSignal.any([AbortSignal.timeout(patienceMs), request.signal]);
+  const answer = await fetch(request, { signal }).catch((error: unknown) => {
+    if (request.signal.aborted) throw error;
     throw apiError({
       status: 0,
       code: 'unreachable',

@@ -1,9 +1,6 @@
 import { QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { ApprovalView, SessionView } from '@lemniscate/shared/api/session.ts';
-import type { ExtensionView } from '@lemniscate/shared/api/extension.ts';
-import type { Me } from '@lemniscate/shared/api/identity.ts';
 import type { Role } from '@lemniscate/shared/identity/roles.ts';
-import type { ProjectList } from '@lemniscate/shared/api/project.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api, isApiError } from './client.ts';
 import { mayBeLoggedIn, rememberLogin } from './login-hint.ts';
 import { toastError } from '../parts/toasts.tsx';
@@ -30,7 +27,7 @@ export function useMe() {
     queryFn: async () => {
       if (!mayBeLoggedIn()) return null;
       try {
-        return await api<Me>('/v1/me');
+        return await ask(api.GET('/v1/me'));
       } catch (error) {
         if (!isApiError(error) || error.problem.status !== 401) throw error;
         rememberLogin(false);
@@ -49,14 +46,14 @@ export function useHasRole(...roles: readonly Role[]): boolean {
 export function useSession(id: string) {
   return useQuery({
     queryKey: ['session', id],
-    queryFn: () => api<SessionView>(`/v1/sessions/${encodeURIComponent(id)}`),
+    queryFn: () => ask(api.GET('/v1/sessions/{id}', { params: { path: { id } } })),
   });
 }
 
 export function useApprovals() {
   return useQuery({
     queryKey: ['approvals'],
-    queryFn: () => api<{ approvals: ApprovalView[] }>('/v1/approvals').then(({ approvals }) => approvals),
+    queryFn: () => ask(api.GET('/v1/approvals')).then(({ approvals }) => approvals),
   });
 }
 
@@ -64,7 +61,7 @@ export function useExtensions(sessionId: string) {
   return useQuery({
     queryKey: ['extensions', sessionId],
     queryFn: () =>
-      api<{ extensions: ExtensionView[] }>(`/v1/sessions/${encodeURIComponent(sessionId)}/extensions`).then(
+      ask(api.GET('/v1/sessions/{id}/extensions', { params: { path: { id: sessionId } } })).then(
         ({ extensions }) => extensions,
       ),
   });
@@ -74,7 +71,7 @@ export function useProjects() {
   return useQuery({
     queryKey: ['projects'],
     staleTime: 30_000,
-    queryFn: () => api<ProjectList>('/v1/projects').then(({ projects }) => projects),
+    queryFn: () => ask(api.GET('/v1/projects')).then(({ projects }) => projects),
   });
 }
 

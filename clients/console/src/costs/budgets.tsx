@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { CostBudget } from '@lemniscate/shared/costs/cost-report.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
 import { usd } from '../parts/format.ts';
@@ -16,7 +17,7 @@ export function Budgets(): ReactNode {
   const maySet = useHasRole('finops', 'administrator');
   const budgets = useQuery({
     queryKey: ['costs', 'budgets'],
-    queryFn: () => api<{ budgets: CostBudget[] }>('/v1/costs/budgets').then((answer) => answer.budgets),
+    queryFn: () => ask(api.GET('/v1/costs/budgets')).then((answer) => answer.budgets),
   });
   return (
     <Card
@@ -89,10 +90,12 @@ function SetBudget({
   const [amount, setAmount] = useState(before.amountUsd);
   const set = useAct(
     (amountUsd: string | null) =>
-      api(`/v1/costs/budgets/${scope}/${encodeURIComponent(name.trim())}`, {
-        method: 'PUT',
-        body: { amountUsd },
-      }),
+      ask(
+        api.PUT('/v1/costs/budgets/{scope}/{name}', {
+          params: { path: { scope, name: name.trim() } },
+          body: { amountUsd },
+        }),
+      ),
     [['costs', 'budgets']],
     onClose,
   );

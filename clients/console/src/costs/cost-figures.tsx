@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { CostRow, Forecast, UnitCost } from '@lemniscate/shared/costs/cost-report.ts';
-import { api, query } from '../api/client.ts';
+import type { CostRow } from '@lemniscate/shared/costs/cost-report.ts';
+import { ask, given } from '@lemniscate/api/client.ts';
+import { api } from '../api/client.ts';
 import { count, percent, usd } from '../parts/format.ts';
 import { cacheShare } from './cost-question.ts';
 import type { CostQuestion } from './cost-question.ts';
@@ -9,7 +10,7 @@ import type { CostQuestion } from './cost-question.ts';
 export function useUnitCosts(question: CostQuestion) {
   return useQuery({
     queryKey: ['costs', 'unit', question],
-    queryFn: () => api<{ projects: UnitCost[] }>(`/v1/costs/unit${query({ ...question })}`),
+    queryFn: () => ask(api.GET('/v1/costs/unit', { params: { query: given({ ...question }) } })),
   });
 }
 
@@ -17,7 +18,8 @@ export function useUnitCosts(question: CostQuestion) {
 export function CostFigures({ question, total }: { question: CostQuestion; total: CostRow }): ReactNode {
   const forecast = useQuery({
     queryKey: ['costs', 'forecast', question.project],
-    queryFn: () => api<Forecast>(`/v1/costs/forecast${query({ project: question.project })}`),
+    queryFn: () =>
+      ask(api.GET('/v1/costs/forecast', { params: { query: given({ project: question.project }) } })),
   }).data;
   const units = useUnitCosts(question).data?.projects ?? [];
   const accepted = units.reduce((sum, { acceptedDiffs }) => sum + acceptedDiffs, 0);

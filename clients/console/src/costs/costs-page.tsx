@@ -3,7 +3,8 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { CostGroup, CostReport } from '@lemniscate/shared/costs/cost-report.ts';
-import type { CostSeries, SeriesGroup } from '@lemniscate/shared/costs/cost-series.ts';
+import type { SeriesGroup } from '@lemniscate/shared/costs/cost-series.ts';
+import { ask, given } from '@lemniscate/api/client.ts';
 import { api, query } from '../api/client.ts';
 import { useProjects } from '../api/queries.ts';
 import { BarChart } from '../parts/bar-chart.tsx';
@@ -121,7 +122,8 @@ function useReport(question: CostQuestion, groupBy: CostGroup, limit: number) {
     queryKey: ['costs', question, groupBy, limit],
     placeholderData: keepPreviousData,
     refetchInterval: 30_000,
-    queryFn: () => api<CostReport>(`/v1/costs${query({ ...question, groupBy, limit })}`),
+    queryFn: () =>
+      ask(api.GET('/v1/costs', { params: { query: { ...given({ ...question }), groupBy, limit } } })),
   });
 }
 
@@ -135,7 +137,8 @@ function Series({ question, groupBy }: { question: CostQuestion; groupBy: Series
   const series = useQuery({
     queryKey: ['costs', 'series', question, groupBy],
     placeholderData: keepPreviousData,
-    queryFn: () => api<CostSeries>(`/v1/costs/series${query({ ...question, groupBy })}`),
+    queryFn: () =>
+      ask(api.GET('/v1/costs/series', { params: { query: { ...given({ ...question }), groupBy } } })),
   });
   return (
     <Loaded query={series} rows={5}>

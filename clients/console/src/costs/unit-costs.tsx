@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { Anomaly } from '@lemniscate/shared/costs/cost-report.ts';
-import { api, query } from '../api/client.ts';
+import { ask, given } from '@lemniscate/api/client.ts';
+import { api } from '../api/client.ts';
 import { count, usd } from '../parts/format.ts';
 import { Card, Loaded } from '../parts/parts.tsx';
 import { useUnitCosts } from './cost-figures.tsx';
@@ -48,7 +48,7 @@ export function UnitCosts({ question }: { question: CostQuestion }): ReactNode {
 export function Anomalies({ question }: { question: CostQuestion }): ReactNode {
   const anomalies = useQuery({
     queryKey: ['costs', 'anomalies', question],
-    queryFn: () => api<{ anomalies: Anomaly[] }>(`/v1/costs/anomalies${query({ ...question })}`),
+    queryFn: () => ask(api.GET('/v1/costs/anomalies', { params: { query: given({ ...question }) } })),
   });
   return (
     <Card title="Unusual days">

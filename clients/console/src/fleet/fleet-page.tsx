@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { QueueReport, StartReport } from '@lemniscate/shared/api/fleet-health.ts';
-import { api, query } from '../api/client.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import { api } from '../api/client.ts';
 import { Figure } from '../costs/cost-figures.tsx';
 import { BarChart } from '../parts/bar-chart.tsx';
 import { count, plural, span } from '../parts/format.ts';
@@ -26,7 +27,7 @@ export function FleetPage(): ReactNode {
   const starts = useQuery({
     queryKey: ['fleet', 'starts', hours],
     refetchInterval: 15_000,
-    queryFn: () => api<StartReport>(`/v1/fleet/starts${query({ hours })}`),
+    queryFn: () => ask(api.GET('/v1/fleet/starts', { params: { query: { hours: Number(hours) } } })),
   });
   return (
     <>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { PausedIntake } from '@lemniscate/shared/api/intake.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
 import { moment } from '../parts/format.ts';
@@ -13,14 +13,13 @@ export function Intake(): ReactNode {
   const paused = useQuery({
     queryKey: ['intake'],
     refetchInterval: 5_000,
-    queryFn: () => api<{ paused: PausedIntake[] }>('/v1/intake').then((answer) => answer.paused),
+    queryFn: () => ask(api.GET('/v1/intake')).then((answer) => answer.paused),
   });
   const change = useAct(
     ({ scope, pause }: { scope: string; pause: boolean }) =>
-      api(
-        `/v1/intake/${encodeURIComponent(scope)}`,
-        pause ? { method: 'PUT', body: {} } : { method: 'DELETE' },
-      ),
+      pause
+        ? ask(api.PUT('/v1/intake/{scope}', { params: { path: { scope } }, body: {} }))
+        : ask(api.DELETE('/v1/intake/{scope}', { params: { path: { scope } } })),
     [['intake']],
   );
   const list = paused.data ?? [];

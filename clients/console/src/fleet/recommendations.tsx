@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { PoolView } from '@lemniscate/shared/api/pool.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { plural, span } from '../parts/format.ts';
 import { Badge, Card, Empty, Loaded } from '../parts/parts.tsx';
@@ -17,7 +18,7 @@ export function Recommendations(): ReactNode {
   const pools = useQuery({
     queryKey: ['pools'],
     refetchInterval: lookEveryMs,
-    queryFn: () => api<{ pools: PoolView[] }>('/v1/pools').then((answer) => answer.pools),
+    queryFn: () => ask(api.GET('/v1/pools')).then((answer) => answer.pools),
   });
   return (
     <Card title="What the scaler would do">

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
 import { moment, plural } from '../parts/format.ts';
@@ -15,7 +16,7 @@ export function useServers() {
   return useQuery({
     queryKey: ['servers'],
     refetchInterval: lookEveryMs,
-    queryFn: () => api<{ servers: ServerView[] }>('/v1/servers').then(({ servers }) => servers),
+    queryFn: () => ask(api.GET('/v1/servers')).then(({ servers }) => servers),
   });
 }
 
@@ -141,9 +142,9 @@ function lookOf(server: ServerView): readonly [Tone, string] {
 function Acts({ server }: { server: ServerView }): ReactNode {
   const [draining, setDraining] = useState(false);
   const mayOperate = useHasRole('operator', 'administrator');
-  const path = `/v1/servers/${encodeURIComponent(server.id)}`;
-  const putBack = useAct(() => api(`${path}/drain`, { method: 'DELETE' }), [['servers']]);
-  const approve = useAct(() => api(`${path}/approval`, { method: 'PUT' }), [['servers']]);
+  const params = { path: { id: server.id } };
+  const putBack = useAct(() => ask(api.DELETE('/v1/servers/{id}/drain', { params })), [['servers']]);
+  const approve = useAct(() => ask(api.PUT('/v1/servers/{id}/approval', { params })), [['servers']]);
   if (!mayOperate || server.pinnedTo !== null) return null;
   return (
     <span className="row" style={{ justifyContent: 'flex-end' }}>
@@ -181,10 +182,12 @@ function Drain({ server, onClose }: { server: ServerView; onClose: () => void })
   const [deadline, setDeadline] = useState<string>('');
   const drain = useAct(
     () =>
-      api(`/v1/servers/${encodeURIComponent(server.id)}/drain`, {
-        method: 'PUT',
-        body: deadline === '' ? {} : { deadlineSeconds: Number(deadline) },
-      }),
+      ask(
+        api.PUT('/v1/servers/{id}/drain', {
+          params: { path: { id: server.id } },
+          body: deadline === '' ? {} : { deadlineSeconds: Number(deadline) },
+        }),
+      ),
     [['servers']],
     onClose,
   );

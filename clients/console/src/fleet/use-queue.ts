@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { QueueReport } from '@lemniscate/shared/api/fleet-health.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 
 const lookEveryMs = 3_000;
@@ -9,6 +9,6 @@ export function useQueue() {
   return useQuery({
     queryKey: ['fleet', 'queue'],
     refetchInterval: lookEveryMs,
-    queryFn: () => api<QueueReport>('/v1/fleet/queue'),
+    queryFn: () => ask(api.GET('/v1/fleet/queue')),
   });
 }

@@ -1,6 +1,8 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import type { ApprovalView, DecideApproval } from '@lemniscate/shared/api/session.ts';
+import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import type { BodyOf } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { span } from '../parts/format.ts';
@@ -18,13 +20,12 @@ export function ApprovalCard({ approval, isFirst }: { approval: ApprovalView; is
   const [refusing, setRefusing] = useState(false);
   const [message, setMessage] = useState('');
   const decide = useAct(
-    (answer: Omit<DecideApproval, 'argumentsDigest'>) =>
-      api(
-        `/v1/sessions/${encodeURIComponent(approval.sessionId)}/approvals/${encodeURIComponent(approval.id)}`,
-        {
-          method: 'POST',
+    (answer: Omit<BodyOf<'/v1/sessions/{id}/approvals/{approvalId}', 'post'>, 'argumentsDigest'>) =>
+      ask(
+        api.POST('/v1/sessions/{id}/approvals/{approvalId}', {
+          params: { path: { id: approval.sessionId, approvalId: approval.id } },
           body: { ...answer, argumentsDigest: approval.argumentsDigest },
-        },
+        }),
       ),
     [['approvals'], ['session', approval.sessionId]],
   );

@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { SessionRow, SessionRows } from '@lemniscate/shared/api/session-row.ts';
-import { api, query } from '../api/client.ts';
+import type { SessionRow } from '@lemniscate/shared/api/session-row.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import { api } from '../api/client.ts';
 import { useApprovals } from '../api/queries.ts';
 import { plural, shortId } from '../parts/format.ts';
 import { Age, Badge, Card, Empty, Loaded, useNow, PageBody } from '../parts/parts.tsx';
@@ -20,7 +21,9 @@ function useRowsOf(name: string, states: string) {
     queryKey: ['rows', name],
     refetchInterval: lookEveryMs,
     queryFn: () =>
-      api<SessionRows>(`/v1/session-rows${query({ states, limit: 200 })}`).then(({ rows }) => rows),
+      ask(api.GET('/v1/session-rows', { params: { query: { states, limit: 200 } } })).then(
+        ({ rows }) => rows,
+      ),
   });
 }
 

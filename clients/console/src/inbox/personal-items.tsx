@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { InboxItem } from '@lemniscate/shared/api/inbox.ts';
-import { api, query } from '../api/client.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { Age, Badge, Button, Card, useNow } from '../parts/parts.tsx';
 import { shownLine } from '../session/plain-text.ts';
@@ -16,7 +17,7 @@ export function usePersonalItems() {
     queryKey: key,
     refetchInterval: lookEveryMs,
     queryFn: () =>
-      api<{ items: InboxItem[] }>(`/v1/inbox${query({ limit: 100 })}`).then(({ items }) =>
+      ask(api.GET('/v1/inbox', { params: { query: { limit: 100 } } })).then(({ items }) =>
         items.filter(({ kind }) => kind !== 'approval'),
       ),
   });
@@ -26,7 +27,8 @@ export function usePersonalItems() {
 export function PersonalItems({ items }: { items: readonly InboxItem[] }): ReactNode {
   const now = useNow(10_000);
   const done = useAct(
-    (id: string) => api(`/v1/inbox/${encodeURIComponent(id)}`, { method: 'PUT', body: { done: true } }),
+    (id: string) =>
+      ask(api.PUT('/v1/inbox/{item}', { params: { path: { item: id } }, body: { done: true } })),
     [key],
   );
   return (

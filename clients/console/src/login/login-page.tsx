@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import { rememberLogin } from '../api/login-hint.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api, isApiError } from '../api/client.ts';
 import { Button } from '../parts/parts.tsx';
 import icon from '../shell/icon.svg';
@@ -25,7 +26,7 @@ export function LoginPage(): ReactNode {
     setBusy(true);
     setFault(null);
     try {
-      await api('/v1/login/browser', { method: 'POST', body });
+      await ask(api.POST('/v1/login/browser', { body }));
       rememberLogin(true);
       if (path === '/login') navigate('/', { replace: true });
       await queries.invalidateQueries({ queryKey: ['me'] });
@@ -51,7 +52,7 @@ export function LoginPage(): ReactNode {
   const options = useQuery({
     queryKey: ['login-options'],
     staleTime: Infinity,
-    queryFn: () => api<{ kind: 'local' | 'oidc' }>('/v1/login/options'),
+    queryFn: () => ask(api.GET('/v1/login/options')),
   });
   if (options.data?.kind === 'oidc') return <OrganisationLogin />;
 

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { DecidedDiff } from '@lemniscate/shared/api/session.ts';
 import type { DiffFile, DiffSummary } from '@lemniscate/shared/repository/diff.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useSession } from '../api/queries.ts';
 import { plural } from '../parts/format.ts';
@@ -27,7 +27,7 @@ type Diff = DiffSummary & {
 export function ReviewPage({ id }: { id: string }): ReactNode {
   const diff = useQuery({
     queryKey: ['diff', id],
-    queryFn: () => api<Diff>(`/v1/sessions/${encodeURIComponent(id)}/diff`),
+    queryFn: () => ask(api.GET('/v1/sessions/{id}/diff', { params: { path: { id } } })),
   });
   return <Loaded query={diff}>{(loaded) => <Review id={id} diff={loaded} />}</Loaded>;
 }
@@ -56,18 +56,19 @@ function Review({ id, diff }: { id: string; diff: Diff }): ReactNode {
   const taken = diff.files.filter((file) => !leftOut.has(file.path));
   const flagged = taken.filter((file) => file.flags.length > 0);
   const unseen = flagged.filter((file) => !seen.has(file.path));
-  const path = `/v1/sessions/${encodeURIComponent(id)}/diff`;
   const changes = [['diff', id], ['session', id], ['rows']];
   const accept = useAct(
     () =>
-      api<DecidedDiff>(`${path}/accept`, {
-        method: 'POST',
-        body: {
-          sha256: diff.sha256,
-          flaggedFiles: flagged.map((file) => file.path),
-          ...(leftOut.size === 0 ? {} : { files: taken.map((file) => file.path) }),
-        },
-      }),
+      ask(
+        api.POST('/v1/sessions/{id}/diff/accept', {
+          params: { path: { id } },
+          body: {
+            sha256: diff.sha256,
+            flaggedFiles: flagged.map((file) => file.path),
+            ...(leftOut.size === 0 ? {} : { files: taken.map((file) => file.path) }),
+          },
+        }),
+      ),
     changes,
     (decided) =>
       toast(
@@ -77,7 +78,7 @@ function Review({ id, diff }: { id: string; diff: Diff }): ReactNode {
       ),
   );
   const reject = useAct(
-    () => api(`${path}/reject`, { method: 'POST', body: {} }),
+    () => ask(api.POST('/v1/sessions/{id}/diff/reject', { params: { path: { id } } })),
     changes,
     () => toast('Rejected.'),
   );

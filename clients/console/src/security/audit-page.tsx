@@ -2,7 +2,8 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useDeferredValue, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { AuditSearch } from '@lemniscate/shared/audit/search-api.ts';
-import { api, query } from '../api/client.ts';
+import { ask, given } from '@lemniscate/api/client.ts';
+import { api } from '../api/client.ts';
 import { moment } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Button, Empty, Loaded, Segments, PageBody } from '../parts/parts.tsx';
@@ -51,11 +52,11 @@ export function AuditPage(): ReactNode {
     placeholderData: keepPreviousData,
     initialPageParam: '',
     queryFn: ({ pageParam, signal }) =>
-      api<AuditSearch>(
-        `/v1/audit/search${query({ text: shownText, types, from, before: pageParam, limit: 100 })}`,
-        {
+      ask(
+        api.GET('/v1/audit/search', {
+          params: { query: { ...given({ text: shownText, types, from, before: pageParam }), limit: 100 } },
           signal,
-        },
+        }),
       ),
     getNextPageParam: (page) => page.nextBefore,
   });

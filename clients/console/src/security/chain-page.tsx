@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { CheckpointsPage, InclusionProof } from '@lemniscate/shared/audit/proof-api.ts';
 import type { EntriesPage, StoredEntry } from '@lemniscate/shared/audit/stored-entry.ts';
-import { api, isApiError, query } from '../api/client.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import { api, isApiError } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { plural } from '../parts/format.ts';
 import { Badge, Button, Loaded, PageBody } from '../parts/parts.tsx';
@@ -27,8 +27,10 @@ async function readChain(chain: string): Promise<Chain> {
   let after: number | null = 0;
   let head: EntriesPage['head'] = { seq: 0, digest: '', closed: false };
   while (after !== null && entries.length < maxEntries) {
-    const page: EntriesPage = await api<EntriesPage>(
-      `/v1/audit/chains/${encodeURIComponent(chain)}/entries${query({ after, limit: 1000 })}`,
+    const page: EntriesPage = await ask(
+      api.GET('/v1/audit/chains/{chain}/entries', {
+        params: { path: { chain }, query: { after, limit: 1000 } },
+      }),
     );
     entries.push(...page.entries);
     Object.assign(people, page.people);
@@ -39,14 +41,18 @@ async function readChain(chain: string): Promise<Chain> {
 
 /** Whether the chain's last entry lies in the log that was signed last; null where nothing was signed yet. */
 async function proveInclusion(chain: string, last: StoredEntry): Promise<Inclusion> {
-  const { last: newest } = await api<CheckpointsPage>('/v1/audit/checkpoints?limit=1');
+  const { last: newest } = await ask(api.GET('/v1/audit/checkpoints', { params: { query: { limit: 1 } } }));
   if (newest === null) return { state: 'unsigned' };
-  const { checkpoints } = await api<CheckpointsPage>(`/v1/audit/checkpoints?after=${newest - 1}&limit=1`);
+  const { checkpoints } = await ask(
+    api.GET('/v1/audit/checkpoints', { params: { query: { after: newest - 1, limit: 1 } } }),
+  );
   const [checkpoint] = checkpoints;
   const stated = checkpoint === undefined ? null : readNote(checkpoint.note);
   if (checkpoint === undefined || stated === null) return { state: 'unsigned' };
-  const proof = await api<InclusionProof>(
-    `/v1/audit/proofs/inclusion${query({ chain, seq: last.seq, size: stated.size })}`,
+  const proof = await ask(
+    api.GET('/v1/audit/proofs/inclusion', {
+      params: { query: { chain, seq: last.seq, size: stated.size } },
+    }),
   ).catch((error: unknown) => {
     // Not sealed so far. Any other failure says nothing about the log and must not look like that.
     if (isApiError(error) && error.problem.status === 404) return null;

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { Exporters } from '@lemniscate/shared/audit/search-api.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { Figure } from '../costs/cost-figures.tsx';
 import { count, moment, plural, span } from '../parts/format.ts';
@@ -15,7 +15,7 @@ export function ExportersPage(): ReactNode {
   const exporters = useQuery({
     queryKey: ['audit', 'exporters'],
     refetchInterval: 3_000,
-    queryFn: () => api<Exporters>('/v1/audit/exporters'),
+    queryFn: () => ask(api.GET('/v1/audit/exporters')),
   });
   const now = useNow();
   return (

@@ -3,6 +3,7 @@ import { createTwoFilesPatch } from 'diff';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { PolicyVersion } from '@lemniscate/shared/api/project.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useProjects } from '../api/queries.ts';
 import { moment } from '../parts/format.ts';
@@ -11,8 +12,6 @@ import { FileDiff } from '../review/file-diff.tsx';
 import { readPatch } from '../review/patch-model.ts';
 import { shown, shownLine } from '../session/plain-text.ts';
 import { PolicyTrial } from './policy-trial.tsx';
-
-type VersionLine = Omit<PolicyVersion, 'policy' | 'written'>;
 
 /** Policies of the projects: their versions, what changed between two, and what one would say of a command. */
 export function PoliciesPage(): ReactNode {
@@ -62,7 +61,12 @@ function useVersion(project: string, version: number | undefined) {
     queryKey: ['policy', project, version],
     enabled: version !== undefined && version > 0,
     staleTime: Infinity,
-    queryFn: () => api<PolicyVersion>(`/v1/projects/${encodeURIComponent(project)}/policies/${version ?? 0}`),
+    queryFn: () =>
+      ask(
+        api.GET('/v1/projects/{id}/policies/{version}', {
+          params: { path: { id: project, version: version ?? 0 } },
+        }),
+      ),
   });
 }
 
@@ -71,8 +75,8 @@ function Versions({ project }: { project: string }): ReactNode {
   const versions = useQuery({
     queryKey: ['policies', project],
     queryFn: () =>
-      api<{ versions: VersionLine[] }>(`/v1/projects/${encodeURIComponent(project)}/policies`).then(
-        (answer) => answer.versions.toSorted((left, right) => right.version - left.version),
+      ask(api.GET('/v1/projects/{id}/policies', { params: { path: { id: project } } })).then((answer) =>
+        answer.versions.toSorted((left, right) => right.version - left.version),
       ),
   });
   return (

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import type { PolicyVerdicts } from '@lemniscate/shared/api/policy-trial.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { Badge, Button, Card } from '../parts/parts.tsx';
@@ -19,10 +19,12 @@ export function PolicyTrial({ project }: { project: string }): ReactNode {
   const [text, setText] = useState('');
   const [judged, setJudged] = useState<readonly string[]>([]);
   const judge = useAct((commands: readonly string[]) =>
-    api<PolicyVerdicts>(`/v1/projects/${encodeURIComponent(project)}/policy/try`, {
-      method: 'POST',
-      body: { commands },
-    }),
+    ask(
+      api.POST('/v1/projects/{id}/policy/try', {
+        params: { path: { id: project } },
+        body: { commands: [...commands] },
+      }),
+    ),
   );
   const submit = (event: FormEvent): void => {
     event.preventDefault();

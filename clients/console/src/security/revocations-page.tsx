@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import type { RevokedUsers } from '@lemniscate/shared/api/revocation.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { moment, plural } from '../parts/format.ts';
@@ -13,10 +13,10 @@ import { shownLine } from '../session/plain-text.ts';
 export function RevocationsPage(): ReactNode {
   const revoked = useQuery({
     queryKey: ['revocations'],
-    queryFn: () => api<RevokedUsers>('/v1/revocations').then(({ users }) => users),
+    queryFn: () => ask(api.GET('/v1/revocations')).then(({ users }) => users),
   });
   const restore = useAct(
-    (subject: string) => api(`/v1/revocations/${encodeURIComponent(subject)}`, { method: 'DELETE' }),
+    (subject: string) => ask(api.DELETE('/v1/revocations/{subject}', { params: { path: { subject } } })),
     [['revocations']],
     (_answer, subject) => toast(`${subject} may log in again.`),
   );
@@ -80,10 +80,12 @@ function Revoke(): ReactNode {
   const [note, setNote] = useState('');
   const revoke = useAct(
     () =>
-      api<{ sessionsEnded: number }>(`/v1/revocations/${encodeURIComponent(subject.trim())}`, {
-        method: 'PUT',
-        body: note.trim() === '' ? {} : { note: note.trim() },
-      }),
+      ask(
+        api.PUT('/v1/revocations/{subject}', {
+          params: { path: { subject: subject.trim() } },
+          body: note.trim() === '' ? {} : { note: note.trim() },
+        }),
+      ),
     [['revocations'], ['rows']],
     ({ sessionsEnded }) => {
       toast(`${subject.trim()} is revoked; ${plural(sessionsEnded, 'session')} ended.`);

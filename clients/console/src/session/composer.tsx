@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { FormEvent, KeyboardEvent, ReactNode } from 'react';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useExtensions } from '../api/queries.ts';
 import { Button, isLive } from '../parts/parts.tsx';
@@ -16,14 +17,14 @@ export function Composer({ session }: { session: SessionView }): ReactNode {
 
 function Answer({ session }: { session: SessionView }): ReactNode {
   const [text, setText] = useState('');
-  const path = `/v1/sessions/${encodeURIComponent(session.id)}`;
+  const params = { path: { id: session.id } };
   const changes = [['session', session.id]];
   const send = useAct(
-    () => api(`${path}/messages`, { method: 'POST', body: { text } }),
+    () => ask(api.POST('/v1/sessions/{id}/messages', { params, body: { text } })),
     changes,
     () => setText(''),
   );
-  const finish = useAct(() => api(`${path}/finish`, { method: 'POST', body: {} }), changes);
+  const finish = useAct(() => ask(api.POST('/v1/sessions/{id}/finish', { params })), changes);
   const submit = (event?: FormEvent): void => {
     event?.preventDefault();
     if (text.trim() !== '') send.mutate();
@@ -66,7 +67,9 @@ function Extend({
 }): ReactNode {
   const decide = useAct(
     (decision: 'extend' | 'end') =>
-      api(`/v1/sessions/${encodeURIComponent(session.id)}/extension`, { method: 'POST', body: { decision } }),
+      ask(
+        api.POST('/v1/sessions/{id}/extension', { params: { path: { id: session.id } }, body: { decision } }),
+      ),
     [
       ['session', session.id],
       ['extensions', session.id],

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole, useSession } from '../api/queries.ts';
 import { LiveMark } from '../parts/live-mark.tsx';
@@ -48,8 +49,10 @@ function LoadedSession({ session }: { session: SessionView }): ReactNode {
 function Acts({ session }: { session: SessionView }): ReactNode {
   const [revoking, setRevoking] = useState(false);
   const mayRevoke = useHasRole('administrator');
-  const path = `/v1/sessions/${encodeURIComponent(session.id)}`;
-  const stop = useAct(() => api(`${path}/stop`, { method: 'POST', body: {} }), [['session', session.id]]);
+  const stop = useAct(
+    () => ask(api.POST('/v1/sessions/{id}/stop', { params: { path: { id: session.id } } })),
+    [['session', session.id]],
+  );
   const live = isLive(session.state);
   useShortcuts({ 'mod+.': () => live && stop.mutate() });
   return (
@@ -87,10 +90,12 @@ function Revoke({ session, onClose }: { session: SessionView; onClose: () => voi
   const [note, setNote] = useState('');
   const revoke = useAct(
     () =>
-      api(`/v1/sessions/${encodeURIComponent(session.id)}/revoke`, {
-        method: 'POST',
-        body: note.trim() === '' ? {} : { note: note.trim() },
-      }),
+      ask(
+        api.POST('/v1/sessions/{id}/revoke', {
+          params: { path: { id: session.id } },
+          body: note.trim() === '' ? {} : { note: note.trim() },
+        }),
+      ),
     [['session', session.id]],
     onClose,
   );

@@ -1,7 +1,8 @@
 import { useState } from 'react';
 import type { FormEvent, KeyboardEvent, ReactNode } from 'react';
 import { useLocation } from 'wouter';
-import type { CreateSession, SessionView } from '@lemniscate/shared/api/session.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import type { BodyOf } from '@lemniscate/api/client.ts';
 import { api, isApiError } from '../api/client.ts';
 import { useAct, useProjects } from '../api/queries.ts';
 import { Button, Dialog, Segments } from '../parts/parts.tsx';
@@ -40,8 +41,8 @@ export function NewSession({ onClose }: { onClose: () => void }): ReactNode {
   const [key] = useState(() => crypto.randomUUID());
   const projects = useProjects().data ?? [];
   const open = useAct(
-    (order: CreateSession) =>
-      api<SessionView>('/v1/sessions', { method: 'POST', body: order, headers: { 'idempotency-key': key } }),
+    (order: BodyOf<'/v1/sessions', 'post'>) =>
+      ask(api.POST('/v1/sessions', { body: order, params: { header: { 'idempotency-key': key } } })),
     [['rows'], ['facets']],
     (session) => {
       localStorage.setItem(lastKey, JSON.stringify({ project, kind, place }));

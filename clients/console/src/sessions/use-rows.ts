@@ -1,7 +1,8 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import type { SessionFacets, SessionRow, SessionRows } from '@lemniscate/shared/api/session-row.ts';
-import { api, query } from '../api/client.ts';
+import type { SessionRow } from '@lemniscate/shared/api/session-row.ts';
+import { ask, given } from '@lemniscate/api/client.ts';
+import { api } from '../api/client.ts';
 import { followStream } from '../api/event-stream.ts';
 import type { StreamState } from '../api/event-stream.ts';
 import { mergeRows } from './row-list.ts';
@@ -11,7 +12,7 @@ import type { ListFilter } from './row-list.ts';
 const pageRows = 200;
 const facetsEveryMs = 3_000;
 
-function paramsOf(filter: ListFilter): Record<string, string> {
+function paramsOf(filter: ListFilter): Record<keyof ListFilter, string> {
   return { ...filter, states: filter.states.join(',') };
 }
 
@@ -26,11 +27,11 @@ export function useRows(filter: ListFilter) {
     placeholderData: keepPreviousData,
     initialPageParam: '',
     queryFn: ({ pageParam, signal }) =>
-      api<SessionRows>(
-        `/v1/session-rows${query({ ...paramsOf(filter), cursor: pageParam, limit: pageRows })}`,
-        {
+      ask(
+        api.GET('/v1/session-rows', {
+          params: { query: { ...given({ ...paramsOf(filter), cursor: pageParam }), limit: pageRows } },
           signal,
-        },
+        }),
       ),
     getNextPageParam: (page) => page.nextCursor,
   });
@@ -69,6 +70,6 @@ export function useFacets(filter: ListFilter) {
   return useQuery({
     queryKey: ['facets', filter],
     placeholderData: keepPreviousData,
-    queryFn: () => api<SessionFacets>(`/v1/session-facets${query(paramsOf(filter))}`),
+    queryFn: () => ask(api.GET('/v1/session-facets', { params: { query: given(paramsOf(filter)) } })),
   });
 }

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useEffect, useId, useRef, useState } from 'react';
 import type { KeyboardEvent, ReactNode } from 'react';
 import { useLocation } from 'wouter';
-import type { SessionRows } from '@lemniscate/shared/api/session-row.ts';
-import { api, query } from '../api/client.ts';
+import { ask, given } from '@lemniscate/api/client.ts';
+import { api } from '../api/client.ts';
 import { StateBadge } from '../parts/parts.tsx';
 import { shownLine } from '../session/plain-text.ts';
 import { pageGroups } from './pages.ts';
@@ -33,7 +33,8 @@ export function Palette({ acts, onClose }: { acts: readonly PaletteAct[]; onClos
   const found = useQuery({
     queryKey: ['palette', search],
     enabled: search.length >= 2,
-    queryFn: () => api<SessionRows>(`/v1/session-rows${query({ search, limit: 8 })}`),
+    queryFn: () =>
+      ask(api.GET('/v1/session-rows', { params: { query: { ...given({ search }), limit: 8 } } })),
   });
 
   const go = (path: string) => (): void => {

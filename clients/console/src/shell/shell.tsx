@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { Me } from '@lemniscate/shared/api/identity.ts';
+import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { rememberLogin } from '../api/login-hint.ts';
 import { useAct, useApprovals } from '../api/queries.ts';
@@ -28,7 +29,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }): ReactN
   useApprovalStream();
   const waiting = useApprovals().data?.length ?? 0;
   const logOut = useAct(
-    () => api('/v1/logout', { method: 'POST' }),
+    () => ask(api.POST('/v1/logout')),
     [],
     () => {
       rememberLogin(false);

@@ -17,6 +17,7 @@ export const workspaceFolders = {
   'services/dispatcher': '@lemniscate/dispatcher',
   'services/agent-server': '@lemniscate/agent-server',
   'services/audit-exporter': '@lemniscate/audit-exporter',
+  'clients/api': '@lemniscate/api',
   'clients/cli': '@lemniscate/cli',
   'clients/console': '@lemniscate/console',
   'infra/local': '@lemniscate/local',

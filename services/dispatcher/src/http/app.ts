@@ -8,11 +8,12 @@ import type {
   RawRequestDefaultExpression,
   RawServerDefault,
 } from 'fastify';
-import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import { refuseBrokenRequest } from './broken-request.ts';
 import { createListenerServer } from './create-server.ts';
+import { apiDescription } from './describe-api.ts';
 import { sendProblem, setProblemHandlers, toCoded } from './problems.ts';
 
 /** A Fastify application whose routes are described by zod schemas. Every `registerXRoutes` takes one. */
@@ -78,9 +79,10 @@ export async function createApp(options: AppOptions): Promise<App> {
     else request.log.debug(record, 'request');
     done();
   });
+  const { openapi } = apiDescription;
   await app.register(swagger, {
-    openapi: { openapi: '3.1.0', info: { title: options.title, version: '1' } },
-    transform: jsonSchemaTransform,
+    ...apiDescription,
+    openapi: { ...openapi, info: { ...openapi.info, title: options.title } },
   });
   return app;
 }

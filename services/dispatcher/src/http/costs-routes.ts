@@ -57,7 +57,12 @@ export function registerCostRoutes(app: App, { database, clock }: CostRouteDeps)
           limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
           format: z.enum(['json', 'csv']).default('json'),
         }),
-        response: { 200: z.union([costReportSchema, z.string()]) },
+        response: {
+          200: {
+            description: 'As JSON, or with `format=csv` as a table.',
+            content: { 'application/json': { schema: costReportSchema }, 'text/csv': { schema: z.string() } },
+          },
+        },
       },
     },
     async (request, reply) => {
