@@ -37,6 +37,28 @@ const PoliciesPage = lazy(() =>
   import('./security/policies-page.tsx').then((page) => ({ default: page.PoliciesPage })),
 );
 
+const ObjectsPage = lazy(() =>
+  import('./workspace/objects-page.tsx').then((page) => ({ default: page.ObjectsPage })),
+);
+const ObjectPage = lazy(() =>
+  import('./workspace/object-page.tsx').then((page) => ({ default: page.ObjectPage })),
+);
+const AgentsPage = lazy(() =>
+  import('./workspace/agents-page.tsx').then((page) => ({ default: page.AgentsPage })),
+);
+const AgentPage = lazy(() =>
+  import('./workspace/agent-page.tsx').then((page) => ({ default: page.AgentPage })),
+);
+const TriggersPage = lazy(() =>
+  import('./workspace/triggers-page.tsx').then((page) => ({ default: page.TriggersPage })),
+);
+const EnvironmentsPage = lazy(() =>
+  import('./fleet/environments-page.tsx').then((page) => ({ default: page.EnvironmentsPage })),
+);
+const AccessPage = lazy(() =>
+  import('./access/access-page.tsx').then((page) => ({ default: page.AccessPage })),
+);
+
 export function App(): ReactNode {
   const me = useMe();
   if (me.data === undefined)
@@ -66,6 +88,13 @@ export function App(): ReactNode {
                 <Route path="/fleet" component={FleetPage} />
                 <Route path="/costs" component={CostsPage} />
                 <Route path="/inbox" component={InboxPage} />
+                <Route path="/objects" component={ObjectsPage} />
+                <Route path="/objects/:id">{({ id }) => <ObjectPage id={id} key={id} />}</Route>
+                <Route path="/agents" component={AgentsPage} />
+                <Route path="/agents/:id">{({ id }) => <AgentPage id={id} key={id} />}</Route>
+                <Route path="/triggers" component={TriggersPage} />
+                <Route path="/environments" component={EnvironmentsPage} />
+                <Route path="/access" component={AccessPage} />
                 <Route path="/sessions/:id">{({ id }) => <SessionPage id={id} key={id} />}</Route>
                 <Route path="/sessions/:id/diff">{({ id }) => <ReviewPage id={id} key={id} />}</Route>
                 <Route>

@@ -75,6 +75,15 @@ export function useProjects() {
   });
 }
 
+/** The agents that the person may see. */
+export function useAgents() {
+  return useQuery({
+    queryKey: ['agents'],
+    staleTime: 10_000,
+    queryFn: () => ask(api.GET('/v1/agents')).then(({ agents }) => agents),
+  });
+}
+
 /** An act of the person: what it changes is read anew, and a failure is told. */
 export function useAct<Input = void, Answer = unknown>(
   act: (input: Input) => Promise<Answer>,

@@ -20,11 +20,17 @@ export const pageGroups: readonly PageGroup[] = [
     pages: [
       { path: '/', title: 'Sessions', icon: 'sessions', keys: 'g s' },
       { path: '/inbox', title: 'Inbox', icon: 'inbox', keys: 'g i' },
+      { path: '/objects', title: 'Objects', icon: 'objects', keys: 'g o' },
+      { path: '/agents', title: 'Agents', icon: 'agent', keys: 'g n' },
+      { path: '/triggers', title: 'Triggers', icon: 'trigger', keys: 'g t' },
     ],
   },
   {
     title: 'Operations',
-    pages: [{ path: '/fleet', title: 'Fleet', icon: 'fleet', keys: 'g f' }],
+    pages: [
+      { path: '/fleet', title: 'Fleet', icon: 'fleet', keys: 'g f' },
+      { path: '/environments', title: 'Environments', icon: 'box', keys: 'g v' },
+    ],
   },
   {
     title: 'Costs',
@@ -36,6 +42,7 @@ export const pageGroups: readonly PageGroup[] = [
       { path: '/audit', title: 'Audit log', icon: 'audit', keys: 'g a' },
       { path: '/exporters', title: 'Exporters', icon: 'exporters', keys: 'g e' },
       { path: '/revocations', title: 'Revocations', icon: 'revoke', keys: 'g r' },
+      { path: '/access', title: 'Access', icon: 'people', keys: 'g m' },
       { path: '/policies', title: 'Policies', icon: 'policy', keys: 'g p' },
     ],
   },

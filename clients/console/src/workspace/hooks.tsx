@@ -1,0 +1,172 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+import { ask } from '@lemniscate/api/client.ts';
+import { webhookSources } from '@lemniscate/shared/api/trigger.ts';
+import { api } from '../api/client.ts';
+import { useAct, useProjects } from '../api/queries.ts';
+import { actsColumn, DataTable } from '../parts/data-table.tsx';
+import { Badge, Button, Card, Dialog, Empty, Loaded } from '../parts/parts.tsx';
+import { Secret } from '../parts/secret.tsx';
+import { shownLine } from '../session/plain-text.ts';
+
+const key = ['hooks'] as const;
+
+/** Webhooks of other systems that start sessions here. */
+export function Hooks(): ReactNode {
+  const [making, setMaking] = useState(false);
+  const hooks = useQuery({
+    queryKey: key,
+    queryFn: () => ask(api.GET('/v1/hooks')).then((answer) => answer.hooks),
+  });
+  const remove = useAct(
+    ({ id, version }: { id: string; version: number }) =>
+      ask(
+        api.DELETE('/v1/hooks/{hook}', {
+          params: { path: { hook: id } },
+          headers: { 'if-match': `"${version}"` },
+        }),
+      ),
+    [key],
+  );
+  return (
+    <Card
+      title="Webhooks that come in"
+      aside={<Button onClick={() => setMaking(true)}>New webhook</Button>}
+      flush
+    >
+      <Loaded query={hooks} rows={2}>
+        {(list) =>
+          list.length === 0 ? (
+            <Empty icon="download" title="No system outside may ask">
+              GitHub, GitLab and Slack send here what is signed with the secret of a webhook.
+            </Empty>
+          ) : (
+            <DataTable
+              columns={[
+                { title: 'Name' },
+                { title: 'System' },
+                { title: 'Project' },
+                { title: 'Address', wide: true },
+                { title: 'State' },
+                actsColumn,
+              ]}
+              rows={list.map((hook) => ({
+                key: hook.id,
+                cells: [
+                  shownLine(hook.definition.name),
+                  hook.source,
+                  hook.project,
+                  <code key="u" title={hook.url}>
+                    {shownLine(hook.url)}
+                  </code>,
+                  <span key="s" title={shownLine(hook.disabledReason ?? '')}>
+                    <Badge tone={hook.enabled ? 'green' : 'red'}>{hook.enabled ? 'on' : 'off'}</Badge>
+                  </span>,
+                  <Button
+                    key="r"
+                    look="danger"
+                    aria-label={`Remove ${hook.definition.name}`}
+                    disabled={remove.isPending}
+                    onClick={() => remove.mutate(hook)}
+                  >
+                    Remove
+                  </Button>,
+                ],
+              }))}
+            />
+          )
+        }
+      </Loaded>
+      {making ? <NewHook onClose={() => setMaking(false)} /> : null}
+    </Card>
+  );
+}
+
+function NewHook({ onClose }: { onClose: () => void }): ReactNode {
+  const projects = useProjects().data ?? [];
+  const [project, setProject] = useState('');
+  const [source, setSource] = useState<(typeof webhookSources)[number]>('github');
+  const [name, setName] = useState('');
+  const make = useAct(
+    () =>
+      ask(
+        api.POST('/v1/hooks', {
+          body: {
+            project: project === '' ? (projects[0]?.id ?? '') : project,
+            source,
+            definition: { name: name.trim() },
+          },
+        }),
+      ),
+    [key],
+  );
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    make.mutate();
+  };
+  if (make.data !== undefined)
+    return (
+      <Dialog title="The webhook is there" onClose={onClose}>
+        <div className="dialog-body stack">
+          <p>Name this address and this secret to {make.data.source}. The secret is not shown again.</p>
+          <Secret label="Address" value={make.data.url} />
+          <Secret label="Secret" value={make.data.secret} />
+        </div>
+        <div className="dialog-foot">
+          <Button look="primary" onClick={onClose}>
+            Done
+          </Button>
+        </div>
+      </Dialog>
+    );
+  return (
+    <Dialog title="New webhook" onClose={onClose}>
+      <form onSubmit={submit}>
+        <div className="dialog-body stack">
+          <label className="field">
+            <span>Name</span>
+            <input
+              className="input"
+              data-first
+              required
+              maxLength={100}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          </label>
+          <div className="row">
+            <label className="field grow">
+              <span>System</span>
+              <select
+                className="input"
+                value={source}
+                onChange={(event) =>
+                  setSource(webhookSources.find((one) => one === event.target.value) ?? source)
+                }
+              >
+                {webhookSources.map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            </label>
+            <label className="field grow">
+              <span>Project</span>
+              <select className="input" value={project} onChange={(event) => setProject(event.target.value)}>
+                {projects.map(({ id }) => (
+                  <option key={id}>{id}</option>
+                ))}
+              </select>
+            </label>
+          </div>
+        </div>
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" disabled={make.isPending || name.trim() === ''}>
+            Create webhook
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
