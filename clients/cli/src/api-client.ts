@@ -4,6 +4,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { fromProblem } from '@lemniscate/shared/errors/problem.ts';
 import type { z } from 'zod';
 import type { Endpoint } from './endpoint.ts';
+import type { CommandIo } from './io.ts';
 
 /** One request to the public API. */
 export interface ApiRequest {
@@ -37,7 +38,7 @@ export interface ApiClient {
 const ordinaryTimeoutMs = 10_000;
 
 /** Talks to one fleet with one login. */
-export function createApiClient(endpoint: Endpoint): ApiClient {
+export function createApiClient(endpoint: Endpoint, onAnswer?: CommandIo['onAnswer']): ApiClient {
   const send = async (request: Request, timeoutMs: number): Promise<Response> => {
     const { signal } = request;
     request.headers.set('authorization', `Bearer ${endpoint.token}`);
@@ -48,7 +49,10 @@ export function createApiClient(endpoint: Endpoint): ApiClient {
       const message = `No answer from ${endpoint.url}. Is the fleet running? Start one with "npm start", or set LEMNISCATE_URL.`;
       throw new CodedError('service_unreachable', message, { url: endpoint.url }, error);
     });
-    if (answer.ok) return answer;
+    if (answer.ok) {
+      await tell(answer, onAnswer);
+      return answer;
+    }
     const body: unknown = await answer.json().catch(() => undefined);
     throw fromProblem(body, answer.status);
   };
@@ -79,4 +83,12 @@ export function createApiClient(endpoint: Endpoint): ApiClient {
       );
     },
   };
+}
+
+/** Lets JSON be heard; streams and files pass by. */
+async function tell(answer: Response, onAnswer: CommandIo['onAnswer']): Promise<void> {
+  if (onAnswer === undefined) return;
+  if (answer.status === 204) onAnswer(undefined);
+  else if (answer.headers.get('content-type')?.startsWith('application/json') === true)
+    onAnswer(await answer.clone().json());
 }

@@ -11,6 +11,8 @@ export interface CommandIo {
   readonly colour: boolean;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
+  /** Hears the JSON of each answer of the fleet; undefined for an answer without a body. */
+  readonly onAnswer?: (body: unknown) => void;
   /** The process' exit code when the command is over. */
   setExitCode(code: number): void;
 }

@@ -32,8 +32,10 @@ import { registerPause } from './commands/pause.ts';
 import { registerProjects } from './commands/projects.ts';
 import { registerRetention } from './commands/retention.ts';
 import { registerRevoke } from './commands/revoke.ts';
+import { registerHooks } from './commands/hooks.ts';
 import { registerTriggers } from './commands/triggers.ts';
 import { registerServers } from './commands/servers.ts';
+import { createJsonOutput } from './commands/json-output.ts';
 import type { CommandIo } from './io.ts';
 
 const commands = [
@@ -75,7 +77,9 @@ const commands = [
 ];
 
 /** The whole command line. Commander throws instead of exiting, so that `main` alone decides on exit codes. */
-export function createProgram(io: CommandIo): Command {
+export function createProgram(own: CommandIo): Command {
+  const output = createJsonOutput(own);
+  const { io } = output;
   const program = new Command('lemniscate')
     .description(
       'Runs coding-agent sessions in sandboxes without a network; what comes out is a diff that you accept.',
@@ -86,7 +90,7 @@ export function createProgram(io: CommandIo): Command {
     .exitOverride()
     .showHelpAfterError('Run "lemniscate --help" to see what there is.')
     .configureOutput({
-      writeOut: (text) => void io.stdout.write(text),
+      writeOut: (text) => void own.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
     });
   for (const register of commands) register(program, io);
@@ -95,6 +99,7 @@ export function createProgram(io: CommandIo): Command {
     ...io,
     fetchJson: async (path, schema) => (await connectFleet(io)).json(path, schema),
   });
+  output.addTo(program);
   registerCompletion(program);
   return program;
 }

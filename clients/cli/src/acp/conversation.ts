@@ -247,7 +247,7 @@ async function* readLog(client: ApiClient, sessionId: string): AsyncGenerator<Po
   while (after !== null) {
     const page: z.infer<typeof logPageSchema> = await ask(
       client.api.GET('/v1/sessions/{id}/log', {
-        params: { path: { id: sessionId }, query: { after: after } },
+        params: { path: { id: sessionId }, query: { after } },
       }),
     );
     yield* page.events;

@@ -7,7 +7,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 /** A client for the fleet that the environment or the local data folder names. @throws CodedError `service_unreachable` */
 export async function connectFleet(io: CommandIo): Promise<ApiClient> {
   const endpoint = await findEndpoint(io.env);
-  if (endpoint !== null) return createApiClient(endpoint);
+  if (endpoint !== null) return createApiClient(endpoint, io.onAnswer);
   throw new CodedError(
     'service_unreachable',
     'No fleet is running on this machine. Start one with "npm start" in the project’s folder, or set LEMNISCATE_URL and LEMNISCATE_TOKEN.',

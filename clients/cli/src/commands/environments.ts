@@ -106,7 +106,7 @@ async function showLog(io: CommandIo, id: string, options: Options): Promise<voi
   }
   for (let after: number | null = 0; after !== null;) {
     const page: z.infer<typeof logPageSchema> = await ask(
-      client.api.GET('/v1/sessions/{id}/log', { params: { path: { id: session }, query: { after: after } } }),
+      client.api.GET('/v1/sessions/{id}/log', { params: { path: { id: session }, query: { after } } }),
     );
     page.events.forEach(show);
     after = page.nextAfter;

@@ -1,6 +1,6 @@
 import { ask } from '@lemniscate/api/client.ts';
-import type { BodyOf } from '@lemniscate/api/client.ts';
-import type { ObjectView } from '@lemniscate/shared/api/object.ts';
+import type { BodyOf, QueryOf } from '@lemniscate/api/client.ts';
+import type { CommentView, ObjectView } from '@lemniscate/shared/api/object.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
@@ -31,26 +31,35 @@ async function listObjects(io: CommandIo, options: ListOptions): Promise<void> {
   if (found.nextCursor !== null) io.stderr.write('There are more: raise --limit, or narrow the list.\n');
 }
 
-async function showThread(io: CommandIo, id: string): Promise<void> {
+async function readComments(client: ApiClient, id: string): Promise<CommentView[]> {
+  const comments: CommentView[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const query: QueryOf<'/v1/objects/{object}/comments', 'get'> = {
+      limit: 100,
+      ...(cursor === '' ? {} : { cursor }),
+    };
+    const page: { comments: CommentView[]; nextCursor: string | null } = await ask(
+      client.api.GET('/v1/objects/{object}/comments', { params: { path: { object: id }, query } }),
+    );
+    comments.push(...page.comments);
+    cursor = page.nextCursor;
+  }
+  return comments;
+}
+
+async function showThread(io: CommandIo, id: string, asJson: boolean): Promise<void> {
   const client = await connectFleet(io);
   const object = await ask(client.api.GET('/v1/objects/{object}', { params: { path: { object: id } } }));
+  const comments = await readComments(client, id);
+  if (asJson) return printJson(io, { ...object, comments });
   showObject(io, object);
   if (object.url !== null) io.stdout.write(`${makeVisibleLine(object.url)}\n`);
   if (object.body !== '') io.stdout.write(`\n${makeVisible(object.body)}\n`);
-  let cursor: string | null = '';
-  while (cursor !== null) {
-    const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const page = await ask(
-      client.api.GET('/v1/objects/{object}/comments', {
-        params: { path: { object: id }, query: { limit: 100, before: query } },
-      }),
+  for (const { id: comment, createdBy, createdAt, body } of comments)
+    io.stdout.write(
+      `\n${comment}  ${createdBy.kind} ${makeVisibleLine(createdBy.id)}  ${createdAt}\n${makeVisible(body)}\n`,
     );
-    for (const { id: comment, createdBy, createdAt, body } of page.comments)
-      io.stdout.write(
-        `\n${comment}  ${createdBy.kind} ${makeVisibleLine(createdBy.id)}  ${createdAt}\n${makeVisible(body)}\n`,
-      );
-    cursor = page.nextCursor;
-  }
   for (const file of object.files)
     io.stdout.write(
       `\nfile ${makeVisibleLine(file.path)}: lemniscate files ${file.session} '${makeVisibleLine(file.path)}'\n`,
@@ -108,7 +117,8 @@ export function registerObjects(program: Command, io: CommandIo): void {
     .command('show')
     .description('Shows an object with its thread and files.')
     .argument('<object>')
-    .action((id: string) => showThread(io, id));
+    .option('--json', 'the object and its comments as JSON')
+    .action((id: string, options: { json?: boolean }) => showThread(io, id, options.json === true));
   objects
     .command('create')
     .argument('<title>')

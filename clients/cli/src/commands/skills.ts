@@ -54,7 +54,7 @@ async function upload(client: ApiClient, project: string, file: LocalFile): Prom
   if (file.bytes === 0) return;
   const { sha256, bytes } = file;
   const answer = await ask(
-    client.api.POST('/v1/uploads', { params: { query: { project: project } }, body: { sha256, bytes } }),
+    client.api.POST('/v1/uploads', { params: { query: { project } }, body: { sha256, bytes } }),
   );
   if (answer.put === null) return;
   const sent = await fetch(answer.put.url, {

@@ -115,7 +115,7 @@ function registerTrials(triggers: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const taken = await ask(
         client.api.POST('/v1/events', {
-          params: { query: { project: project } },
+          params: { query: { project } },
           // the API says what of it is no event
           body: (await readYaml(file)) as BodyOf<'/v1/events', 'post'>,
         }),

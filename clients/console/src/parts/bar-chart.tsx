@@ -15,7 +15,7 @@ const left = 56;
 function niceTop(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  return ([1, 1.5, 2, 3, 4, 5, 7.5, 10].find((step) => step * power >= value) ?? 10) * power;
+  return ([1, 2, 4, 6, 8, 10].find((step) => step * power >= value) ?? 10) * power;
 }
 
 /** Stacked bars over time. The same numbers stand in a table for whoever does not see them. */
@@ -46,6 +46,10 @@ export function BarChart({
   const step = (width - left) / Math.max(1, bars.length);
   const y = (value: number): number => height - (value / top) * (height - 12);
   const shownBar = at === null ? undefined : bars[at];
+  // Of small numbers some quarters read the same: each reading stands once.
+  const ticks = [0, 0.25, 0.5, 0.75, 1].filter(
+    (share, index, all) => all.findIndex((other) => show(top * other) === show(top * share)) === index,
+  );
   const labelEvery = Math.ceil(bars.length / (width / 96));
   return (
     <figure aria-labelledby={id} className="chart">
@@ -58,7 +62,7 @@ export function BarChart({
         aria-hidden="true"
         onMouseLeave={() => setAt(null)}
       >
-        {[0, 0.25, 0.5, 0.75, 1].map((share) => (
+        {ticks.map((share) => (
           <g key={share}>
             <line className="grid-line" x1={left} x2={width} y1={y(top * share)} y2={y(top * share)} />
             <text className="axis" x={left - 8} y={y(top * share) + 4} textAnchor="end">
@@ -91,7 +95,13 @@ export function BarChart({
                 );
               })}
               {index % labelEvery === 0 ? (
-                <text className="axis" x={left + (index + 0.5) * step} y={height + 16} textAnchor="middle">
+                <text
+                  className="axis"
+                  x={Math.min(width, left + (index + 0.5) * step)}
+                  y={height + 16}
+                  // a name at the edge stays inside
+                  textAnchor={left + (index + 0.5) * step > width - 48 ? 'end' : 'middle'}
+                >
                   {bar.name.slice(5)}
                 </text>
               ) : null}

@@ -281,9 +281,20 @@ function History({ id }: { id: string }): ReactNode {
   );
 }
 
-/** What an act changed, as `status: done`; the rest is for programs. */
+/** What an act changed, as `status: open → done`; the rest is for programs. */
 function wordsOf(detail: Readonly<Record<string, unknown>>): string {
   return Object.entries(detail)
-    .flatMap(([name, value]) => (typeof value === 'string' ? [`${name}: ${value.slice(0, 120)}`] : []))
+    .flatMap(([name, value]) => {
+      const text = textOf(value);
+      return text === null ? [] : [`${name}: ${text.slice(0, 120)}`];
+    })
     .join(' · ');
+}
+
+function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (value === null) return 'nobody';
+  if (typeof value !== 'object') return null;
+  if ('from' in value && 'to' in value) return `${textOf(value.from) ?? '–'} → ${textOf(value.to) ?? '–'}`;
+  return 'id' in value ? textOf(value.id) : null;
 }

@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { client, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
 import type { InitializeRequest, RequestPermissionRequest, SessionUpdate } from '@agentclientprotocol/sdk';
+import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
 import { makeRepository, sampleRepository, startTestFleet, testsPass } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
@@ -22,13 +23,17 @@ before(async () => {
 after(() => site.stop());
 
 /** The real program on pipes, as an editor starts it. */
-function startAgent(t: TestContext): ChildProcessWithoutNullStreams {
+function startAgent(
+  t: TestContext,
+  variables: Readonly<Record<string, string>> = {},
+): ChildProcessWithoutNullStreams {
   const child = spawn(process.execPath, [join(projectRoot, 'clients/cli/bin/lemniscate.mjs'), 'acp'], {
     env: {
       ...site.environment,
       TMPDIR: site.scratch,
       XDG_STATE_HOME: join(site.scratch, 'state'),
       LEMNISCATE_AGENT_EXECUTION: 'server',
+      ...variables,
     },
     stdio: 'pipe',
   });
@@ -37,16 +42,24 @@ function startAgent(t: TestContext): ChildProcessWithoutNullStreams {
 }
 
 /** The protocol's own client in the editor's place, and what it saw. */
-function startEditor(t: TestContext, answer: (request: RequestPermissionRequest) => string) {
-  const child = startAgent(t);
+function startEditor(
+  t: TestContext,
+  answer: (request: RequestPermissionRequest) => string,
+  variables: Readonly<Record<string, string>> = {},
+) {
+  const child = startAgent(t, variables);
   const updates: SessionUpdate[] = [];
   const asked: RequestPermissionRequest[] = [];
+  const hearers = new Set<(update: SessionUpdate) => void>();
   const app = client({ name: 'editor' })
     .onRequest(methods.client.session.requestPermission, ({ params }) => {
       asked.push(params);
       return { outcome: { outcome: 'selected', optionId: answer(params) } };
     })
-    .onNotification(methods.client.session.update, ({ params }) => void updates.push(params.update));
+    .onNotification(methods.client.session.update, ({ params }) => {
+      updates.push(params.update);
+      for (const hear of hearers) hear(params.update);
+    });
   const connection = app.connect(
     ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>),
   );
@@ -54,6 +67,16 @@ function startEditor(t: TestContext, answer: (request: RequestPermissionRequest)
     agent: connection.agent,
     updates,
     asked,
+    /** Waits for the next update of the kind. */
+    hears: (wanted: (update: SessionUpdate) => boolean) =>
+      new Promise<void>((resolve) => {
+        const hear = (update: SessionUpdate): void => {
+          if (!wanted(update)) return;
+          hearers.delete(hear);
+          resolve();
+        };
+        hearers.add(hear);
+      }),
     text: () =>
       updates
         .flatMap((update) =>
@@ -144,6 +167,73 @@ test('a conversation is loaded again after a restart of the editor and goes on',
   });
   assert.equal(again.stopReason, 'end_turn');
   assert.ok(second.text().length > said.length);
+  await second.leave();
+});
+
+test('cancel ends what the agent does, and the conversation goes on', async (t) => {
+  const folder = makeRepository(site.scratch, 'cancelled', { 'README.md': '# Quiet\n' });
+  const editor = startEditor(t, () => 'approve');
+  await editor.agent.request(methods.agent.initialize, initialize);
+  const { sessionId } = await editor.agent.request(methods.agent.session.new, {
+    cwd: folder,
+    mcpServers: [],
+  });
+  const runs = editor.hears(
+    (update) => update.sessionUpdate === 'tool_call_update' && update.status === 'in_progress',
+  );
+  const text = 'Run `sleep 300`.';
+  const answered = editor.agent.request(methods.agent.session.prompt, {
+    sessionId,
+    prompt: [{ type: 'text', text }],
+  });
+  await runs;
+  await editor.agent.notify(methods.agent.session.cancel, { sessionId });
+  assert.equal((await answered).stopReason, 'cancelled');
+  const again = await editor.agent.request(methods.agent.session.prompt, {
+    sessionId,
+    prompt: [{ type: 'text', text: 'look around' }],
+  });
+  assert.equal(again.stopReason, 'end_turn');
+  await editor.leave();
+});
+
+test('a used-up budget is extended by the next message, and counters are fresh after a restart', async (t) => {
+  const folder = makeRepository(site.scratch, 'budgets', { 'README.md': '# Quiet\n', 'a.txt': 'a\n' });
+  const bounds = { LEMNISCATE_SESSION_MAX_ACTIONS: '1' };
+  const first = startEditor(t, () => 'approve', bounds);
+  await first.agent.request(methods.agent.initialize, initialize);
+  const { sessionId } = await first.agent.request(methods.agent.session.new, { cwd: folder, mcpServers: [] });
+  const say = (editor: ReturnType<typeof startEditor>, text: string) =>
+    editor.agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] });
+  const calls = (editor: ReturnType<typeof startEditor>): number =>
+    editor.updates.filter((update) => update.sessionUpdate === 'tool_call').length;
+  assert.equal((await say(first, 'look around')).stopReason, 'max_turn_requests');
+  assert.match(first.text(), /The budget is used up after 1 actions/);
+  const before = calls(first);
+  assert.equal((await say(first, 'go on')).stopReason, 'end_turn');
+  assert.ok(calls(first) > before, 'the extension let it act again');
+  await first.leave();
+
+  const second = startEditor(t, () => 'approve', bounds);
+  await second.agent.request(methods.agent.initialize, initialize);
+  await second.agent.request(methods.agent.session.load, { sessionId, cwd: folder, mcpServers: [] });
+  const replayed = calls(second);
+  assert.ok(replayed >= calls(first), 'what happened is shown again');
+  const { session } = JSON.parse(
+    readFileSync(join(site.scratch, 'state/lemniscate/acp', `${sessionId}.json`), 'utf8').replace(
+      '"fleetSessionId"',
+      '"session"',
+    ),
+  ) as { session: string };
+  await say(second, 'and once more');
+  const used = await site.client.json(
+    `/v1/sessions/${session}/extensions`,
+    z.object({
+      extensions: z.array(z.object({ state: z.string(), used: z.object({ actions: z.number() }) })),
+    }),
+  );
+  // One action is the bound: what was counted before the restart counts no more.
+  for (const { used: counted } of used.extensions) assert.equal(counted.actions, 1);
   await second.leave();
 });
 

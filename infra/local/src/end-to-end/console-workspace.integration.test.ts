@@ -75,7 +75,6 @@ test(
   options,
   async () => {
     await open('/agents');
-    await page.getByText('There is no agent').waitFor();
     await page.getByText('This project has no skills').waitFor();
     await looksRight('agents-empty');
     const definition = join(site.scratch, 'reviewer.yaml');
@@ -130,7 +129,7 @@ test(
     await page.getByRole('button', { name: 'Comment', exact: true }).click();
     await page.locator('.thread').getByText('Please look at this.').waitFor();
     await page.getByLabel('Status').selectOption('in_review');
-    await page.getByText('status: in_review').first().waitFor();
+    await page.getByText('status: open → in_review').first().waitFor();
     await page.getByLabel('Assigned agent').selectOption('reviewer');
     await page.getByText('reviewer').first().waitFor();
     await looksRight('object');
@@ -174,7 +173,7 @@ test('roles are bound and unbound, a token is shown once, an account is linked',
   await open('/access');
   await page.getByLabel('Group of the directory').fill('developers');
   await page.getByRole('button', { name: 'Bind', exact: true }).click();
-  await page.getByRole('cell', { name: 'developers' }).waitFor();
+  await page.getByRole('cell', { name: 'group developers' }).waitFor();
   await page.getByRole('button', { name: 'New token' }).click();
   await page.getByLabel('What it is for').fill('Nightly reports');
   await looksRight('token-new');

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
 import { makeRepository, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
@@ -70,6 +72,35 @@ test('Ctrl-C interrupts the turn and asks what next; s stops at any time', { ski
   other.press('s');
   assert.match(await other.shows(/exit code \d+/), /exit code 130/);
 });
+
+test(
+  'a reader goes on through a kill -9 of the dispatcher and loses no line',
+  { skip: noTmux },
+  async (t) => {
+    const lines = 40;
+    await site.client.json('/v1/projects', z.unknown(), {
+      method: 'POST',
+      body: { id: 'lines', policy: 'tools: {run_command: allow}\nfreeCommands: [echo, sleep, seq]\n' },
+    });
+    const path = makeRepository(site.scratch, 'lines', { 'a.txt': 'one\n' });
+    const command = `for i in $(seq 1 ${lines}); do echo "line $i"; sleep 0.2; done`;
+    const { id } = await site.client.json('/v1/sessions', sessionViewSchema, {
+      method: 'POST',
+      body: { instruction: `run \`${command}\``, project: 'lines', repository: { kind: 'path', path } },
+    });
+    const screen = person(t, `logs -f ${id}`);
+    await screen.shows(/│ line 3\n/);
+    const pid = site.fleet.services.find(({ name }) => name === 'dispatcher')?.pid();
+    assert.ok(pid !== undefined);
+    process.kill(pid, 'SIGKILL');
+    const end = await screen.shows(/exit code \d+/);
+    assert.match(end, /exit code 0/);
+    assert.deepEqual(
+      [...end.matchAll(/│ line (\d+)\n/g)].map(([, number]) => Number(number)),
+      Array.from({ length: lines }, (_, index) => index + 1),
+    );
+  },
+);
 
 test('a narrow terminal and letters of another width break nothing', { skip: noTmux }, async (t) => {
   const folder = makeRepository(site.scratch, 'narrow', { 'README.md': '# 日本語のプロジェクト\n' });

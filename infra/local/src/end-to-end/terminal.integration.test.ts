@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
 import { makeRepository, processesOf, sampleRepository, startTestFleet, testsPass } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
@@ -139,6 +140,26 @@ test('the runner of a workstation listens nowhere: it works behind walls that le
   assert.equal(run.code, 0, run.stderr);
   assert.deepEqual([...ports.runner.values()], [0]);
   assert.ok([...ports.pool.values()].includes(1), 'a port that is open would not be seen');
+});
+
+test('no variable of the workstation is inside, and its toolchains are', async () => {
+  const folder = makeRepository(site.scratch, 'variables', { 'a.txt': 'one\n' });
+  const planted = `planted-${process.pid}`;
+  await site.client.json('/v1/projects', z.unknown(), {
+    method: 'POST',
+    body: { id: 'variables', policy: 'tools: {run_command: allow}\nfreeCommands: [env, git]\n' },
+  });
+  const inside = async (command: string): Promise<string> => {
+    const args = ['run', `run \`${command}\``, '--repo', folder, '--project', 'variables'];
+    const run = await lemniscate(args, { LEMNISCATE_PLANTED: planted, AWS_SECRET_ACCESS_KEY: planted });
+    assert.equal(run.code, 0, run.stderr);
+    return run.stdout;
+  };
+  const variables = await inside('env');
+  assert.match(variables, /│ PATH=/, 'the variables are shown');
+  assert.doesNotMatch(variables, new RegExp(planted));
+  assert.doesNotMatch(variables, /│ (LEMNISCATE_TOKEN|LEMNISCATE_DATA|LEMNISCATE_TLS_KEY|AWS_)/);
+  assert.match(await inside('git --version'), /│ git version/);
 });
 
 test('plain output tells the whole story and exits with the session’s code', async () => {

@@ -1,0 +1,70 @@
+import { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import type { CommandIo } from '../io.ts';
+
+/**
+ * Commands without `--json`: they speak a protocol or JSON already, or what the fleet answers to them is a secret that
+ * belongs into a file.
+ */
+export const withoutJson: readonly string[] = [
+  'acp',
+  'policy judge',
+  'policy schema',
+  'costs replay',
+  'login',
+  'servers join',
+  'completion',
+  'complete',
+];
+
+/** Output of commands that say a sentence: with `--json` it is what the fleet answered last, as one line. */
+export interface JsonOutput {
+  /** What commands are given. */
+  readonly io: CommandIo;
+  /** Adds the option to every command that has none; after all commands are there. */
+  addTo(program: Command): void;
+}
+
+export function createJsonOutput(io: CommandIo): JsonOutput {
+  const nowhere = new Writable({ write: (_chunk, _encoding, taken) => taken() });
+  const added = new Set<Command>();
+  let asked = false;
+  let answer: unknown;
+
+  const add = (command: Command, name: string): void => {
+    for (const below of command.commands) add(below, `${name} ${below.name()}`.trim());
+    const isGroup = command.commands.length > 0 && !hasAction(command);
+    if (name === '' || isGroup || withoutJson.includes(name)) return;
+    if (command.options.some(({ long }) => long === '--json')) return;
+    command.option('--json', 'what the fleet answered, as JSON');
+    added.add(command);
+  };
+
+  return {
+    io: {
+      ...io,
+      get stdout() {
+        return asked ? nowhere : io.stdout;
+      },
+      onAnswer: (body) => {
+        answer = body;
+      },
+    },
+    addTo: (program) => {
+      add(program, '');
+      program.hook('preAction', (_program, command) => {
+        asked = added.has(command) && command.opts<{ json?: boolean }>().json === true;
+      });
+      program.hook('postAction', () => {
+        if (!asked) return;
+        asked = false;
+        io.stdout.write(`${JSON.stringify(answer ?? { done: true })}\n`);
+      });
+    },
+  };
+}
+
+/** Whether a command with others below it also does something by itself; commander keeps it to itself. */
+function hasAction(command: Command): boolean {
+  return '_actionHandler' in command && command._actionHandler !== null;
+}
