@@ -32,7 +32,6 @@ import { registerPause } from './commands/pause.ts';
 import { registerProjects } from './commands/projects.ts';
 import { registerRetention } from './commands/retention.ts';
 import { registerRevoke } from './commands/revoke.ts';
-import { registerHooks } from './commands/hooks.ts';
 import { registerTriggers } from './commands/triggers.ts';
 import { registerServers } from './commands/servers.ts';
 import { createJsonOutput } from './commands/json-output.ts';

@@ -1,11 +1,10 @@
-import { accountLinkListSchema, webhookSources } from '@lemniscate/shared/api/trigger.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import { webhookSources } from '@lemniscate/shared/api/trigger.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
-
-const path = '/v1/account-links';
 const source = (): Argument => new Argument('<source>', 'the system').choices(webhookSources);
 
 /** `lemniscate accounts`: which people the accounts of other systems are. */
@@ -17,7 +16,7 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     .command('list')
     .option('--json', 'as JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const { links } = await (await connectFleet(io)).json(path, accountLinkListSchema);
+      const { links } = await ask((await connectFleet(io)).api.GET('/v1/account-links'));
       if (json === true) return printJson(io, links);
       for (const link of links)
         io.stdout.write(
@@ -30,18 +29,18 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     .addArgument(source())
     .argument('<account>', 'user name; of Slack the member id')
     .argument('<subject>', 'whose it is')
-    .action(async (of: string, account: string, subject: string) => {
-      const body = { source: of, account, subject };
-      await (await connectFleet(io)).open(path, { method: 'PUT', body });
+    .action(async (of: (typeof webhookSources)[number], account: string, subject: string) => {
+      const client = await connectFleet(io);
+      await ask(client.api.PUT('/v1/account-links', { body: { source: of, account, subject } }));
       io.stdout.write('Linked.\n');
     });
   accounts
     .command('unlink')
     .addArgument(source())
     .argument('<account>')
-    .action(async (of: string, account: string) => {
-      const query = new URLSearchParams({ source: of, account });
-      await (await connectFleet(io)).open(`${path}?${query.toString()}`, { method: 'DELETE' });
+    .action(async (of: (typeof webhookSources)[number], account: string) => {
+      const client = await connectFleet(io);
+      await ask(client.api.DELETE('/v1/account-links', { params: { query: { source: of, account } } }));
       io.stdout.write('No longer linked.\n');
     });
 }

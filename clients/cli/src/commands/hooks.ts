@@ -1,10 +1,5 @@
-import {
-  createdHookSchema,
-  hookDefinitionSchema,
-  hookListSchema,
-  hookViewSchema,
-  webhookSources,
-} from '@lemniscate/shared/api/trigger.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import { hookDefinitionSchema, webhookSources } from '@lemniscate/shared/api/trigger.ts';
 import type { HookView } from '@lemniscate/shared/api/trigger.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { Argument } from 'commander';
@@ -12,8 +7,6 @@ import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readDefinition, readSecret } from './read-input.ts';
-
-const hookPath = (id: string): string => `/v1/hooks/${encodeURIComponent(id)}`;
 const definitionHelp = 'YAML: name, and perhaps mentions, agent, repository, enabled';
 
 function showHook(io: CommandIo, hook: HookView): void {
@@ -32,7 +25,7 @@ export function registerHooks(program: Command, io: CommandIo): void {
     .command('list')
     .option('--json', 'as JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const found = await (await connectFleet(io)).json('/v1/hooks', hookListSchema);
+      const found = await ask((await connectFleet(io)).api.GET('/v1/hooks'));
       if (json === true) return printJson(io, found.hooks);
       for (const hook of found.hooks) showHook(io, hook);
       return undefined;
@@ -44,21 +37,27 @@ export function registerHooks(program: Command, io: CommandIo): void {
     .argument('<file>', definitionHelp)
     .option('--project <id>', 'the project', 'local')
     .option('--secret', 'reads the secret from standard input instead of making one, as Slack wants it')
-    .action(async (source: string, file: string, options: { project: string; secret?: boolean }) => {
-      const usage = `lemniscate hooks create ${source} ${file} --secret`;
-      const body = {
-        project: options.project,
-        source,
-        definition: await readDefinition(file, hookDefinitionSchema, 'a hook'),
-        ...(options.secret === true ? { secret: await readSecret(io, usage) } : {}),
-      };
-      const client = await connectFleet(io);
-      const made = await client.json('/v1/hooks', createdHookSchema, { method: 'POST', body });
-      showHook(io, made);
-      if (options.secret === true) return;
-      io.stderr.write('Its secret, which is not shown again:\n');
-      io.stdout.write(`${made.secret}\n`);
-    });
+    .action(
+      async (
+        source: (typeof webhookSources)[number],
+        file: string,
+        options: { project: string; secret?: boolean },
+      ) => {
+        const usage = `lemniscate hooks create ${source} ${file} --secret`;
+        const body = {
+          project: options.project,
+          source,
+          definition: await readDefinition(file, hookDefinitionSchema, 'a hook'),
+          ...(options.secret === true ? { secret: await readSecret(io, usage) } : {}),
+        };
+        const client = await connectFleet(io);
+        const made = await ask(client.api.POST('/v1/hooks', { body }));
+        showHook(io, made);
+        if (options.secret === true) return;
+        io.stderr.write('Its secret, which is not shown again:\n');
+        io.stdout.write(`${made.secret}\n`);
+      },
+    );
   hooks
     .command('change')
     .description('Changes a hook out of a file; its sessions run in your name from then on.')
@@ -73,17 +72,25 @@ export function registerHooks(program: Command, io: CommandIo): void {
           : {}),
       };
       const client = await connectFleet(io);
-      const { version } = await client.json(hookPath(id), hookViewSchema);
+      const { version } = await ask(client.api.GET('/v1/hooks/{hook}', { params: { path: { hook: id } } }));
       const headers = { 'if-match': `"${version}"` };
-      showHook(io, await client.json(hookPath(id), hookViewSchema, { method: 'PUT', body, headers }));
+      showHook(
+        io,
+        await ask(client.api.PUT('/v1/hooks/{hook}', { params: { path: { hook: id } }, body, headers })),
+      );
     });
   hooks
     .command('remove')
     .argument('<hook>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      const { version } = await client.json(hookPath(id), hookViewSchema);
-      await client.open(hookPath(id), { method: 'DELETE', headers: { 'if-match': `"${version}"` } });
+      const { version } = await ask(client.api.GET('/v1/hooks/{hook}', { params: { path: { hook: id } } }));
+      await ask(
+        client.api.DELETE('/v1/hooks/{hook}', {
+          params: { path: { hook: id } },
+          headers: { 'if-match': `"${version}"` },
+        }),
+      );
       io.stdout.write('Removed.\n');
     });
 }

@@ -1,19 +1,12 @@
-import {
-  createdTargetSchema,
-  messagePageSchema,
-  queuedMessageSchema,
-  targetDefinitionSchema,
-  targetListSchema,
-  targetViewSchema,
-} from '@lemniscate/shared/api/notify.ts';
+import { ask } from '@lemniscate/api/client.ts';
+import type { QueryOf } from '@lemniscate/api/client.ts';
+import { targetDefinitionSchema } from '@lemniscate/shared/api/notify.ts';
 import type { TargetView } from '@lemniscate/shared/api/notify.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readDefinition, readSecret } from './read-input.ts';
-
-const targetPath = (id: string): string => `/v1/notify-targets/${encodeURIComponent(id)}`;
 const definitionHelp = 'YAML: name, place, events';
 const readTarget = (file: string) => readDefinition(file, targetDefinitionSchema, 'a target');
 
@@ -34,7 +27,7 @@ export function registerNotify(program: Command, io: CommandIo): void {
     .command('list')
     .option('--json', 'as JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const { targets } = await (await connectFleet(io)).json('/v1/notify-targets', targetListSchema);
+      const { targets } = await ask((await connectFleet(io)).api.GET('/v1/notify-targets'));
       if (json === true) return printJson(io, targets);
       for (const target of targets) showTarget(io, target);
       return undefined;
@@ -51,7 +44,7 @@ export function registerNotify(program: Command, io: CommandIo): void {
         secret === true ? { secret: await readSecret(io, `lemniscate notify create ${file} --secret`) } : {};
       const client = await connectFleet(io);
       const body = { project, definition, ...given };
-      const made = await client.json('/v1/notify-targets', createdTargetSchema, { method: 'POST', body });
+      const made = await ask(client.api.POST('/v1/notify-targets', { body }));
       showTarget(io, made);
       if (made.secret === null || secret === true) return;
       io.stderr.write('Its secret, which is not shown again:\n');
@@ -67,21 +60,32 @@ export function registerNotify(program: Command, io: CommandIo): void {
       const usage = `lemniscate notify change ${id} ${file} --secret`;
       const given = secret === true ? { secret: await readSecret(io, usage) } : {};
       const client = await connectFleet(io);
-      const { version } = await client.json(targetPath(id), targetViewSchema);
-      const request = {
-        method: 'PUT',
-        body: { definition, ...given },
-        headers: { 'if-match': `"${version}"` },
-      } as const;
-      showTarget(io, await client.json(targetPath(id), targetViewSchema, request));
+      const { version } = await ask(
+        client.api.GET('/v1/notify-targets/{target}', { params: { path: { target: id } } }),
+      );
+      const changed = await ask(
+        client.api.PUT('/v1/notify-targets/{target}', {
+          params: { path: { target: id } },
+          body: { definition, ...given },
+          headers: { 'if-match': `"${version}"` },
+        }),
+      );
+      showTarget(io, changed);
     });
   notify
     .command('remove')
     .argument('<target>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      const { version } = await client.json(targetPath(id), targetViewSchema);
-      await client.open(targetPath(id), { method: 'DELETE', headers: { 'if-match': `"${version}"` } });
+      const { version } = await ask(
+        client.api.GET('/v1/notify-targets/{target}', { params: { path: { target: id } } }),
+      );
+      await ask(
+        client.api.DELETE('/v1/notify-targets/{target}', {
+          params: { path: { target: id } },
+          headers: { 'if-match': `"${version}"` },
+        }),
+      );
       io.stdout.write('Removed.\n');
     });
   registerMessages(notify, io);
@@ -95,8 +99,9 @@ function registerMessages(notify: Command, io: CommandIo): void {
     .argument('<target>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      const path = `${targetPath(id)}/test`;
-      const { message } = await client.json(path, queuedMessageSchema, { method: 'POST' });
+      const { message } = await ask(
+        client.api.POST('/v1/notify-targets/{target}/test', { params: { path: { target: id } } }),
+      );
       io.stdout.write(`${message}\n`);
     });
   notify
@@ -106,11 +111,10 @@ function registerMessages(notify: Command, io: CommandIo): void {
     .option('--state <state>', 'pending, delivered or failed')
     .option('--json', 'as JSON')
     .action(async (id: string, { state, json }: { state?: string; json?: boolean }) => {
-      const query = new URLSearchParams({ limit: '100', ...(state === undefined ? {} : { state }) });
+      const query = { limit: 100, state } as QueryOf<'/v1/notify-targets/{target}/messages', 'get'>;
       const client = await connectFleet(io);
-      const { messages } = await client.json(
-        `${targetPath(id)}/messages?${query.toString()}`,
-        messagePageSchema,
+      const { messages } = await ask(
+        client.api.GET('/v1/notify-targets/{target}/messages', { params: { path: { target: id }, query } }),
       );
       if (json === true) return printJson(io, messages);
       for (const message of messages) {
@@ -129,8 +133,11 @@ function registerMessages(notify: Command, io: CommandIo): void {
     .argument('<message>')
     .action(async (id: string, message: string) => {
       const client = await connectFleet(io);
-      const path = `${targetPath(id)}/messages/${encodeURIComponent(message)}/resend`;
-      await client.json(path, queuedMessageSchema, { method: 'POST' });
+      await ask(
+        client.api.POST('/v1/notify-targets/{target}/messages/{message}/resend', {
+          params: { path: { target: id, message } },
+        }),
+      );
       io.stdout.write('Sent again.\n');
     });
 }
