@@ -2273,7 +2273,7 @@ export interface components {
             definition: {
                 /** @default [] */
                 credentials: {
-                    name: string;
+                    name: string & (unknown & unknown);
                     reference: string;
                 }[];
                 /** @default false */
@@ -2325,7 +2325,7 @@ export interface components {
             definition: {
                 /** @default [] */
                 credentials: {
-                    name: string;
+                    name: string & (unknown & unknown);
                     reference: string;
                 }[];
                 /** @default false */
@@ -4736,6 +4736,7 @@ export interface operations {
                         bearer_methods_supported: string[];
                         resource: string;
                         resource_name: string;
+                        scopes_supported: string[];
                     };
                 };
             };
@@ -4770,6 +4771,7 @@ export interface operations {
                         bearer_methods_supported: string[];
                         resource: string;
                         resource_name: string;
+                        scopes_supported: string[];
                     };
                 };
             };
@@ -5105,7 +5107,7 @@ export interface operations {
                     definition: {
                         /** @default [] */
                         credentials?: {
-                            name: string;
+                            name: string & (unknown & unknown);
                             reference: string;
                         }[] | undefined;
                         /** @default false */
@@ -5217,7 +5219,7 @@ export interface operations {
                 "application/json": {
                     /** @default [] */
                     credentials?: {
-                        name: string;
+                        name: string & (unknown & unknown);
                         reference: string;
                     }[] | undefined;
                     /** @default false */
@@ -5302,7 +5304,7 @@ export interface operations {
                         credentials: {
                             changedAt: string;
                             changedBy: string;
-                            name: string;
+                            name: string & (unknown & unknown);
                             version: number;
                         }[];
                     };
@@ -5325,7 +5327,7 @@ export interface operations {
             header?: never;
             path: {
                 agent: string;
-                name: string;
+                name: string & (unknown & unknown);
             };
             cookie?: never;
         };
@@ -5361,7 +5363,7 @@ export interface operations {
             header?: never;
             path: {
                 agent: string;
-                name: string;
+                name: string & (unknown & unknown);
             };
             cookie?: never;
         };
