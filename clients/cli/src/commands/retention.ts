@@ -7,7 +7,8 @@ import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 import { connectFleet } from './context.ts';
 
-type RuleOptions = Partial<RetentionRules>;
+/** `ever` and not null: the command line's parser takes null for an empty text. */
+type RuleOptions = Partial<Record<keyof RetentionRules, number | 'ever'>>;
 
 interface HoldOptions {
   readonly project?: string;
@@ -54,7 +55,8 @@ function registerRules(program: Command, io: CommandIo): void {
       const rules = await ask(
         client.api.GET('/v1/projects/{id}/retention', { params: { path: { id: project } } }),
       );
-      const body = { ...rules, ...changed };
+      const named = Object.entries(changed).map(([rule, days]) => [rule, days === 'ever' ? null : days]);
+      const body = { ...rules, ...(Object.fromEntries(named) as Partial<RetentionRules>) };
       io.stdout.write(
         describeRules(
           await ask(
@@ -131,8 +133,8 @@ function registerErase(program: Command, io: CommandIo): void {
     });
 }
 
-function readDays(given: string): number | null {
-  if (given === 'ever' || given === 'off') return null;
+function readDays(given: string): number | 'ever' {
+  if (given === 'ever' || given === 'off') return 'ever';
   const days = Number(given);
   if (Number.isInteger(days) && days >= 1 && days <= 36_500) return days;
   throw new InvalidArgumentError('Give a number of days from 1 to 36500, or "ever" ("off" for content).');
