@@ -3,7 +3,9 @@ import { after, before, test } from 'node:test';
 import { argumentNames, argumentScript, isRefusedCall, separator } from './argument-scripts.ts';
 import { judgeCommand } from '../judge-command.ts';
 import type { CommandRules } from '../judgement.ts';
+import { changedScript } from './changed-scripts.ts';
 import { fedScript } from './fed-scripts.ts';
+import { fixtureFiles, readRows } from './fixture-rows.ts';
 import { grammarScript, harmlessNames, refusedNames, wrapperNames } from './grammar-scripts.ts';
 import { createRandom } from './random.ts';
 import { createStubWorld } from './real-bash.ts';
@@ -104,4 +106,35 @@ test('no refused command runs in a script that the judge let pass', async (t) =>
   assert.deepEqual(wrong, []);
   assert.ok(ran.refuse > 100, 'scripts with refused commands were among them');
   assert.ok(count.allow > 100, 'scripts without were among them too');
+});
+
+/** Loops that wait, and what would reach beyond the script: their rows are left out. */
+const endless = /\b(kill|while|until|sleep|read|coproc|wait|watch|fg|bg|tail)\b/;
+
+test('no refused command runs in an everyday command that was changed and let pass', async (t) => {
+  const rows = fixtureFiles()
+    .flatMap(readRows)
+    .filter(({ command, expected }) => expected === 'allow' && !endless.test(command));
+  const ran = { allow: 0, ask: 0, refuse: 0, disabled: 0 };
+  const wrong: string[] = [];
+  let passedByNaive = 0;
+  for (let batch = 0; batch < 4; batch += 1) {
+    const changed = Array.from({ length: 500 }, (_, index) => {
+      const random = createRandom(firstSeed - 1 - batch * 500 - index);
+      const row = random.pick(rows);
+      return { script: changedScript(row.command, random), free: [...row.free, ...argumentNames] };
+    });
+    const calls = await world.run(changed.map(({ script }) => script));
+    for (const [index, { script, free }] of changed.entries()) {
+      if (missed(calls[index] ?? new Set()).length === 0) continue;
+      const { verdict } = judgeCommand(script, { free, approval: [] });
+      ran[verdict] += 1;
+      if (naiveVerdict(script) === 'allow') passedByNaive += 1;
+      if (verdict === 'allow') wrong.push(`${JSON.stringify(script)} [${free.join()}]`);
+    }
+  }
+  t.diagnostic(`refused commands ran in ${JSON.stringify(ran)}`);
+  assert.deepEqual(wrong, []);
+  assert.ok(ran.refuse > 100, 'refused commands ran in some of them');
+  assert.ok(passedByNaive > 100, `a naive judge let ${passedByNaive} of them pass`);
 });
