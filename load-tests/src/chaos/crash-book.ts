@@ -11,6 +11,8 @@ export interface CrashBook {
   planOf(part: string): string;
   /** Nobody dies before this; who runs already takes his plan with his next life. */
   begin(): void;
+  /** A part's next life ends at this point: for points that are passed once in a fleet's life, before the storm. */
+  plan(part: string, point: string): void;
   /** Writes the plans anew: the victim of each kind dies at the first point that nobody has died at yet. */
   write(): void;
   /** Who dies at the first point that nobody has died at; a life that began without a plan does not know yet. */
@@ -69,6 +71,10 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
   };
   return {
     planOf,
+    plan: (part, point) => {
+      const plan: CrashPlan = { todo: [point], chance: 0, seed, log: logOf(part) };
+      writeFileSync(planOf(part), JSON.stringify(plan));
+    },
     write,
     victims: () =>
       kinds

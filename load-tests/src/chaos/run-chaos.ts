@@ -47,9 +47,15 @@ export interface ChaosReport {
     Record<PartKind, { readonly seen: number; readonly left: readonly string[] }>
   >;
   readonly violations: readonly Violation[];
+  /** What a run of ten minutes or more is to have done and has not; sentences. */
+  readonly shortfalls: readonly string[];
   /** What is kept where something is wrong: history, logs, plans. */
   readonly folder: string;
 }
+
+/** From so many minutes on a run is to hit every crash point, and to do so many sessions. */
+const thoroughMinutes = 10;
+const thoroughSessions = 2_000;
 
 /** After the last fault something has to come to its end within each such time, until everything has. */
 const settleMs = 180_000;
@@ -85,8 +91,14 @@ async function run(options: ChaosOptions, folder: string, undo: AsyncDisposableS
   undo.defer(() => clearInterval(plans));
   const hunt = options.exhaustive ? setInterval(huntVictims(stage), 1_000) : undefined;
   undo.defer(() => clearInterval(hunt));
-  const timer = setTimeout(() => over.abort(), options.minutes * 60_000);
-  undo.defer(() => clearTimeout(timer));
+  const from = performance.now();
+  const timer = setInterval(() => {
+    const minutes = (performance.now() - from) / 60_000;
+    const isDone = !options.exhaustive || stage.book.victims().length === 0;
+    // A slow machine takes longer to come by every crash point; half as long again at most.
+    if (minutes >= options.minutes * (isDone || options.minutes < thoroughMinutes ? 1 : 1.5)) over.abort();
+  }, 500);
+  undo.defer(() => clearInterval(timer));
   options.signal?.addEventListener('abort', () => over.abort());
   // Two streams of numbers: how often a load asks must not change which faults come.
   await Promise.all([
@@ -132,10 +144,21 @@ async function run(options: ChaosOptions, folder: string, undo: AsyncDisposableS
       ]),
     ) as unknown as ChaosReport['crashPoints'],
     violations: [...violations, ...leftSandboxes(folder)],
+    shortfalls: options.minutes < thoroughMinutes ? [] : shortfallsOf(evidence, stage.book.report()),
     folder,
   };
   writeFileSync(join(folder, 'report.json'), JSON.stringify(report, null, 2));
   return report;
+}
+
+function shortfallsOf(evidence: Evidence, points: ReturnType<ChaosStage['book']['report']>): string[] {
+  const left = Object.values(points).flatMap(({ left }) => left);
+  return [
+    ...(evidence.sessions.length < thoroughSessions
+      ? [`${evidence.sessions.length} sessions of ${thoroughSessions}`]
+      : []),
+    ...(left.length === 0 ? [] : [`nothing died at ${left.length} crash points: ${left.join(', ')}`]),
+  ];
 }
 
 /** A life so long without a death has none of the points that are left in its plan, or does not come by them. */

@@ -9,6 +9,7 @@ import { createServer, listen } from '@lemniscate/agent-server/http/server.ts';
 import { createHeartbeat } from '@lemniscate/agent-server/jobs/heartbeat.ts';
 import { dispatcherCalls } from '@lemniscate/agent-server/start-agent-server.ts';
 import { aroundCalls } from '@lemniscate/shared/crash-points.ts';
+import { protocolVersion } from '@lemniscate/shared/protocol/protocol-version.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { createSimulatedDesk } from './simulated-desk.ts';
 
@@ -24,7 +25,7 @@ const dispatcher = point === null ? client : aroundCalls(point, 'http', client, 
 const bootId = randomUUID();
 const desk = createSimulatedDesk({ dispatcher, bootTimeMs }, config.capacity, () => heartbeat.wake());
 const status = (): ServerStatus => ({
-  protocol: 1,
+  protocol: protocolVersion,
   bootId,
   capacity: config.capacity,
   held: desk.held(),

@@ -13,6 +13,7 @@ import { readLocalConfig } from '@lemniscate/local/config.ts';
 import { openDataFolder } from '@lemniscate/local/data-folder.ts';
 import { openPortBook } from '@lemniscate/local/port-book.ts';
 import { freePort } from '@lemniscate/local/process/free-port.ts';
+import type { ProcessPlan } from '@lemniscate/local/process/managed-process.ts';
 import { readyOverHttp, readyOverTls } from '@lemniscate/local/readiness.ts';
 import { unboundedHere } from '@lemniscate/local/service-environment.ts';
 import { superviseService } from '@lemniscate/local/service-process.ts';
@@ -143,30 +144,41 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
     program: string,
     env: Record<string, string>,
     probe: () => Promise<boolean>,
+    firstDeaths: readonly string[] = [],
   ): Promise<void> => {
-    const service = await superviseService(
-      {
-        name,
-        command: process.execPath,
-        args: ['--import', shifted, join(projectRoot, program)],
-        env: {
-          PATH: options.environment['PATH'] ?? '',
-          HOME: options.environment['HOME'] ?? '/',
-          NODE_COMPILE_CACHE: join(projectRoot, 'node_modules/.cache/lemniscate'),
-          LEMNISCATE_CHAOS_CLOCK: clockOf(name),
-          LEMNISCATE_CRASH_POINTS: book.planOf(name),
-          LEMNISCATE_EXIT_WITH_PARENT: 'true',
-          ...env,
-        },
-        cwd: projectRoot,
-        logFile: join(data.folder('logs'), `${name}.log`),
-        records: data.folder('run'),
-        stopSignal: 'SIGTERM',
-        deathSignal: 'TERM',
-        stopGraceMs: 15_000,
-        ready: { probe },
-        readyWithinMs: 60_000,
+    const plan: ProcessPlan = {
+      name,
+      command: process.execPath,
+      args: ['--import', shifted, join(projectRoot, program)],
+      env: {
+        PATH: options.environment['PATH'] ?? '',
+        HOME: options.environment['HOME'] ?? '/',
+        NODE_COMPILE_CACHE: join(projectRoot, 'node_modules/.cache/lemniscate'),
+        LEMNISCATE_CHAOS_CLOCK: clockOf(name),
+        LEMNISCATE_CRASH_POINTS: book.planOf(name),
+        LEMNISCATE_EXIT_WITH_PARENT: 'true',
+        ...env,
       },
+      cwd: projectRoot,
+      logFile: join(data.folder('logs'), `${name}.log`),
+      records: data.folder('run'),
+      stopSignal: 'SIGTERM',
+      deathSignal: 'TERM',
+      stopGraceMs: 15_000,
+      ready: { probe },
+      readyWithinMs: 60_000,
+    };
+    for (const point of firstDeaths) {
+      book.plan(name, point);
+      // A first life that ends before it is ready is an error to whoever starts it, and the plan here.
+      await superviseService(plan, () => undefined).then(
+        (life) => life.stop(),
+        () => undefined,
+      );
+    }
+    if (firstDeaths.length > 0) book.write();
+    const service = await superviseService(
+      plan,
       () => undefined,
       // Dying is what they are here for: nobody is given up.
       { crashes: 1_000_000, windowMs: 1_000, firstPauseMs: 50, longestPauseMs: 200 },
@@ -280,6 +292,8 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
       LEMNISCATE_EXPORTER_PORT: String(exporterPort),
     },
     readyOverHttp(exporterPort),
+    // The log gets its first key once.
+    ['commit seal.addFirstKey:before', 'commit seal.addFirstKey:after'],
   );
 
   const ownLine = await line('harness-postgres', () => portOf(postgres.url()));

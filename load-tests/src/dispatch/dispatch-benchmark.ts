@@ -5,7 +5,7 @@ import { closedLoad, openLoad } from './dispatch-load.ts';
 import type { LoadOutcome } from './dispatch-load.ts';
 import { openDispatchStage } from './dispatch-stage.ts';
 import type { DispatchStage, StageDispatcher } from './dispatch-stage.ts';
-import { reservationCost } from './ledger-cost.ts';
+import { reservationCosts } from './ledger-cost.ts';
 
 /** `LEMNISCATE_BENCH_SESSIONS` makes a smaller run. */
 const usualSessions = 1_000;
@@ -194,9 +194,9 @@ async function addWaiting(stage: DispatchStage, from: number, to: number): Promi
 
 async function serverFlatness(stage: DispatchStage, results: BenchResult[]): Promise<number> {
   const medians: number[] = [];
-  for (const count of serverCounts) {
-    const times = await reservationCost(stage.stores.redisUrl, count);
-    const seen = distribution(`one reservation at ${count} servers`, 'ms', times);
+  const costs = await reservationCosts(stage.stores.redisUrl, serverCounts);
+  for (const [index, count] of serverCounts.entries()) {
+    const seen = distribution(`one reservation at ${count} servers`, 'ms', costs[index] ?? []);
     results.push(seen);
     medians.push(seen.p50);
   }

@@ -4,42 +4,57 @@ import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
 
 const rounds = 1_000;
 
-/** Milliseconds of one reservation and its release, one after the other, at a number of servers. */
-export async function reservationCost(redisUrl: string, servers: number): Promise<number[]> {
+/**
+ * Milliseconds of one reservation, by the number of servers. The ledgers take turns, one reservation each: what else the
+ * machine does meanwhile falls on all of them alike.
+ */
+export async function reservationCosts(
+  redisUrl: string,
+  serverCounts: readonly number[],
+): Promise<readonly number[][]> {
   const redis = connectRedis(new URL(redisUrl), () => undefined);
-  const ledger = createReservations(redis, `{ledger-${servers}:placement}`, seededRandom(servers));
   try {
-    for (let from = 0; from < servers; from += 500)
-      await Promise.all(
-        Array.from({ length: Math.min(500, servers - from) }, (_, index) =>
-          ledger.correct({
-            serverId: `s${from + index}`,
-            pool: 'default',
-            capacity: 10,
-            tokens: [],
-            warm: 1,
-            mirrors: [],
-            starting: 0,
-            startingLimit: 32,
-            sessions: [],
-            gone: [],
-          }),
-        ),
-      );
-    const times: number[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      const operation = `s_${round}-g1-0`;
-      const from = performance.now();
-      await ledger.reserve({
-        placementClass: 'default',
-        wishes: [{ operation, mirror: 'none', pinned: null }],
-        exclude: [],
-      });
-      times.push(performance.now() - from);
-      await ledger.release(operation);
-    }
+    const ledgers: Ledger[] = [];
+    for (const servers of serverCounts) ledgers.push(await openLedger(redis, servers));
+    const times = serverCounts.map((): number[] => []);
+    for (let round = 0; round < rounds; round += 1)
+      for (const [index, ledger] of ledgers.entries()) {
+        const operation = `s_${round}-g1-0`;
+        const from = performance.now();
+        await ledger.reserve({
+          placementClass: 'default',
+          wishes: [{ operation, mirror: 'none', pinned: null }],
+          exclude: [],
+        });
+        times[index]?.push(performance.now() - from);
+        await ledger.release(operation);
+      }
     return times;
   } finally {
     await closeRedis(redis, 1_000);
   }
+}
+
+type Ledger = ReturnType<typeof createReservations>;
+
+async function openLedger(redis: Parameters<typeof createReservations>[0], servers: number): Promise<Ledger> {
+  const ledger = createReservations(redis, `{ledger-${servers}:placement}`, seededRandom(servers));
+  for (let from = 0; from < servers; from += 500)
+    await Promise.all(
+      Array.from({ length: Math.min(500, servers - from) }, (_, index) =>
+        ledger.correct({
+          serverId: `s${from + index}`,
+          pool: 'default',
+          capacity: 10,
+          tokens: [],
+          warm: 1,
+          mirrors: [],
+          starting: 0,
+          startingLimit: 32,
+          sessions: [],
+          gone: [],
+        }),
+      ),
+    );
+  return ledger;
 }

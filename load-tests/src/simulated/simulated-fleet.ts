@@ -13,6 +13,8 @@ import { createCertificateIssuer } from '@lemniscate/dispatcher/adapters/certifi
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
+import { sessionOrderSchema } from '@lemniscate/shared/protocol/session-order.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { drawFault, drawMs } from './plan.ts';
 import type { SimulationPlan } from './plan.ts';
 import { createSimulatedServer } from './simulated-server.ts';
@@ -29,6 +31,8 @@ export interface SimulatedFleetOptions {
   readonly onFault?: (what: string) => void;
   /** What servers send instead of their status: as an older or a newer version would. */
   readonly dressStatus?: (status: ServerStatus) => object;
+  /** How servers read orders, as their version does; absent: as this one. */
+  readonly readOrder?: (body: unknown) => SessionOrder;
   /** Sessions go on from their orders when this resolves; absent: at once. */
   readonly mayGoOn?: () => Promise<void>;
 }
@@ -84,6 +88,7 @@ export async function startSimulatedFleet(options: SimulatedFleetOptions): Promi
       onTaken: options.onTaken ?? (() => undefined),
       onFault: options.onFault ?? (() => undefined),
       dressStatus: options.dressStatus ?? ((status) => status),
+      readOrder: options.readOrder ?? ((body) => sessionOrderSchema.parse(body)),
       mayGoOn: options.mayGoOn ?? (() => Promise.resolve()),
     });
     byAddress.set(addressOf(index), { server, context: createSecureContext({ ca, cert, key }) });

@@ -3,9 +3,9 @@ import { request } from 'node:https';
 import type { Agent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { heartbeatAnswerSchema } from '@lemniscate/shared/protocol/server-status.ts';
+import { protocolVersion } from '@lemniscate/shared/protocol/protocol-version.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
-import { sessionOrderSchema } from '@lemniscate/shared/protocol/session-order.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import type { Faults, SimulationPlan, Talk } from './plan.ts';
 
@@ -29,6 +29,8 @@ export interface SimulatedServerOptions {
   readonly onFault: (what: string) => void;
   /** What it sends instead of its status: as an older or a newer version would. */
   readonly dressStatus: (status: ServerStatus) => object;
+  /** How it reads orders: as its version does. */
+  readonly readOrder: (body: unknown) => SessionOrder;
   /** A session goes on from its order when this resolves. */
   readonly mayGoOn: () => Promise<void>;
 }
@@ -140,7 +142,7 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     later((everyMs * (talkers % 97)) / 97, () => say(2));
   };
   const status = (): ServerStatus => ({
-    protocol: 1,
+    protocol: protocolVersion,
     bootId,
     capacity: plan.capacity,
     held: [...held].map(([sessionId, attempt]) => ({ sessionId, attempt })),
@@ -169,7 +171,7 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     name,
     status,
     take: (body) => {
-      const order = sessionOrderSchema.parse(body);
+      const order = options.readOrder(body);
       const one = { sessionId: order.sessionId, attempt: order.attempt };
       if (holds(one)) return { kind: 'answer', status: 202, body: one };
       const fault = options.drawFault();

@@ -4,34 +4,17 @@ import { createTestFleet, ordinaryRequest } from '@lemniscate/dispatcher/testing
 import type { TestDispatcher } from '@lemniscate/dispatcher/testing/test-fleet.ts';
 import { within } from '@lemniscate/dispatcher/testing/within.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { protocolVersion } from '@lemniscate/shared/protocol/protocol-version.ts';
 import { noFaults } from '../simulated/plan.ts';
 import { startSimulatedFleet } from '../simulated/simulated-fleet.ts';
+import { firstStatus, readFirstOrder } from './first-protocol.ts';
 
-/** What the first version of the protocol said of a server, and nothing else. */
-const asOld = ({
-  protocol,
-  bootId,
-  capacity,
-  held,
-  warm,
-  driver,
-  profiles,
-  draining,
-}: ServerStatus): object => ({
-  protocol,
-  bootId,
-  capacity,
-  held,
-  warm,
-  driver,
-  profiles,
-  draining,
-});
 /** Sessions under way at any time: both servers' slots are in use, and none waits for long. */
 const openAtOnce = 12;
 /** What some later version may say beside. */
 const asNew = (status: ServerStatus): object => ({
   ...status,
+  protocol: protocolVersion + 1,
   runtimes: ['claude-code'],
   architecture: process.arch,
   now: new Date().toISOString(),
@@ -53,7 +36,12 @@ test('dispatchers and servers are replaced one after the other, and no session i
     faults: noFaults,
   } as const;
   const common = { ca: fleet.authority.ca, caKey: fleet.authority.caKey, dispatcherUrls: () => internalUrls };
-  const older = await startSimulatedFleet({ ...common, plan: { ...plan, seed: 1 }, dressStatus: asOld });
+  const older = await startSimulatedFleet({
+    ...common,
+    plan: { ...plan, seed: 1 },
+    dressStatus: firstStatus,
+    readOrder: readFirstOrder,
+  });
   t.after(() => older.close());
   const newer = await startSimulatedFleet({ ...common, plan: { ...plan, seed: 2 }, dressStatus: asNew });
   t.after(() => newer.close());

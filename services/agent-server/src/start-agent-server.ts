@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { aroundCalls } from '@lemniscate/shared/crash-points.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
+import { protocolVersion } from '@lemniscate/shared/protocol/protocol-version.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { bootTimeMs } from './adapters/boot-clock.ts';
 import { readCrashPoint } from './adapters/crash-points.ts';
@@ -189,7 +190,7 @@ async function startInFolder(
   const status = (): ServerStatus => {
     const { warm, coldStarts, profiles: offered, unhealthy } = pool.status();
     return {
-      protocol: 1,
+      protocol: protocolVersion,
       bootId,
       capacity: config.capacity,
       held: desk.held(),

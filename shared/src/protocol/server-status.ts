@@ -5,7 +5,8 @@ import { serverCommandSchema } from './session-order.ts';
 
 /** `GET /status` of an agent server, and the body of its heartbeat. The identity is the certificate's, not the body's. */
 export const serverStatusSchema = z.object({
-  protocol: z.literal(1),
+  /** A newer one than ours says more than we read, and is ordered what we know. */
+  protocol: z.int().min(0),
   /** New with each start of the process: a changed one means that all sandboxes of the former are gone. */
   bootId: nameSchema,
   capacity: z.int().min(0).max(100_000),

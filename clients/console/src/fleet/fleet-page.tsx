@@ -12,6 +12,7 @@ import { reasonWords } from '../parts/session-state.ts';
 import { Intake } from './intake.tsx';
 import { Recommendations } from './recommendations.tsx';
 import { Servers } from './servers.tsx';
+import { StopEverything } from './stop-everything.tsx';
 import { useQueue } from './use-queue.ts';
 
 const spans = [
@@ -35,6 +36,7 @@ export function FleetPage(): ReactNode {
         <h1>Fleet</h1>
         <span className="grow" />
         <Intake />
+        <StopEverything />
         <Segments label="Span" value={hours} onChange={setHours} options={spans} />
       </header>
       <PageBody>

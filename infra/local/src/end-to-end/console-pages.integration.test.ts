@@ -122,10 +122,36 @@ test('a server is drained and put back, and intake is paused and resumed', optio
     .getByRole('row', { name: /agent-server-2/ })
     .getByText('takes sessions', { exact: true })
     .waitFor();
-  await page.getByRole('button', { name: 'Pause intake' }).click();
+  for (const scope of ['fleet', 'pool:default', 'project:local']) {
+    await page.getByRole('button', { name: 'Pause intake' }).click();
+    await page.getByLabel('What takes no sessions').fill(scope);
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByText(`${scope} is paused`).waitFor();
+  }
+  await looksRight('intake-paused');
+  for (const scope of ['fleet', 'pool:default', 'project:local']) {
+    await page.getByRole('button', { name: `Resume ${scope}` }).click();
+    await page.getByText(`${scope} is paused`).waitFor({ state: 'detached' });
+  }
+});
+
+test('an administrator stops everything, and not by accident', options, async () => {
+  await page.getByRole('button', { name: 'Stop everything' }).click();
+  const sure = page.getByRole('button', { name: 'Stop every session' });
+  assert.equal(await sure.isDisabled(), true);
+  await page.getByLabel('Write “stop everything” to confirm').fill('stop everythin');
+  assert.equal(await sure.isDisabled(), true);
+  await looksRight('stop-everything');
+  await page.getByLabel('Write “stop everything” to confirm').fill('stop everything');
+  await sure.click();
   await page.getByText('fleet is paused').waitFor();
+  const database = new pg.Client({ connectionString: site.fleet.stores.databaseUrl });
+  await database.connect();
+  const { rows } = await database.query(`SELECT FROM audit_entries WHERE type = 'fleet.stopped'`);
+  await database.end();
+  assert.equal(rows.length, 1);
   await page.getByRole('button', { name: 'Resume fleet' }).click();
-  await page.getByRole('button', { name: 'Pause intake' }).waitFor();
+  await page.getByText('fleet is paused').waitFor({ state: 'detached' });
 });
 
 test('the audit log is searched, and a chain is verified in this browser', options, async () => {

@@ -135,28 +135,30 @@ WITH RECURSIVE turn AS (
 ), bounds AS (
   SELECT greatest(1, ceil(2.0 * $2 / greatest(1, (SELECT count(*) FROM lanes))))::int AS per_lane,
     (SELECT count(*) FROM lanes)::int AS lane_count
+), roomy AS MATERIALIZED (
+  SELECT lanes.lane, coalesce(projects.queue_weight, 1) AS weight,
+    CASE
+      WHEN EXISTS (SELECT FROM intake_pauses WHERE scope = 'project:' || (lanes.lane COLLATE "default")) THEN 0
+      WHEN projects.max_concurrent IS NULL THEN NULL
+      ELSE greatest(0, projects.max_concurrent - (
+        SELECT count(*) FROM (
+          SELECT FROM sessions WHERE project_id = (lanes.lane COLLATE "default")
+            AND (state IN ('starting', 'running') OR (state = 'pending' AND phase = 'admitted'))
+          LIMIT projects.max_concurrent
+        ) occupying))::int
+    END AS room
+  FROM lanes LEFT JOIN projects ON projects.id = (lanes.lane COLLATE "default") AND $1 <> 'pinned'
 )
-SELECT lanes.lane, turn.lane AS cursor_lane, turn.granted, bounds.per_lane, bounds.lane_count,
-  coalesce(projects.queue_weight, 1) AS weight,
-  CASE
-    WHEN EXISTS (SELECT FROM intake_pauses WHERE scope = 'project:' || (lanes.lane COLLATE "default")) THEN 0
-    WHEN projects.max_concurrent IS NULL THEN NULL
-    ELSE greatest(0, projects.max_concurrent - (
-      SELECT count(*) FROM (
-        SELECT FROM sessions WHERE project_id = (lanes.lane COLLATE "default")
-          AND (state IN ('starting', 'running') OR (state = 'pending' AND phase = 'admitted'))
-        LIMIT projects.max_concurrent
-      ) occupying))::int
-  END AS room,
+SELECT roomy.lane, turn.lane AS cursor_lane, turn.granted, bounds.per_lane, bounds.lane_count, roomy.weight, roomy.room,
   coalesce(queue_deficits.deficit, 0) AS deficit,
   head.id, head.session_id, head.generation, head.failures, sessions.project_id, sessions.repository
-FROM lanes CROSS JOIN turn CROSS JOIN bounds
-LEFT JOIN projects ON projects.id = (lanes.lane COLLATE "default") AND $1 <> 'pinned'
-LEFT JOIN queue_deficits ON queue_deficits.placement_class = $1 AND queue_deficits.lane = lanes.lane
+FROM roomy CROSS JOIN turn CROSS JOIN bounds
+LEFT JOIN queue_deficits ON queue_deficits.placement_class = $1 AND queue_deficits.lane = roomy.lane
 CROSS JOIN LATERAL (
+  -- A lane at its cap needs one row, to be seen: reading its heads was most of an admission beside many of them.
   SELECT id, session_id, generation, failures, queue_key FROM outbox
-  WHERE placement_class = $1 AND lane = lanes.lane AND ready_at <= now()
-  ORDER BY queue_key, id LIMIT bounds.per_lane + 1
+  WHERE placement_class = $1 AND lane = roomy.lane AND ready_at <= now()
+  ORDER BY queue_key, id LIMIT least(bounds.per_lane, coalesce(roomy.room, bounds.per_lane)) + 1
 ) head
 CROSS JOIN LATERAL (
   -- OFFSET keeps it a look-up by key for each head: as a join it was planned as a scan of every session.
@@ -164,4 +166,4 @@ CROSS JOIN LATERAL (
 ) sessions
 WHERE NOT EXISTS (
   SELECT FROM intake_pauses WHERE scope IN ('fleet', 'pool:' || split_part($1, ';', 1)))
-ORDER BY lanes.lane, head.queue_key, head.id`;
+ORDER BY roomy.lane, head.queue_key, head.id`;

@@ -31,6 +31,7 @@ const faults: readonly [what: string, change: Partial<ServerCondition>, says: Re
   ['never heard of', { status: null }, /not reported/],
   ['drained', { drained: true }, /drained/],
   ['shutting down', { status: { ...status, draining: true } }, /shutting down/],
+  ['too old', { status: { ...status, protocol: 0 } }, /speaks protocol 0.*upgrade it/],
   ['unhealthy', { status: { ...status, unhealthy: 'no sandbox starts' } }, /it says: no sandbox starts/],
   ['taken out', { listed: false }, /taken out of the list/],
   [
@@ -42,6 +43,10 @@ const faults: readonly [what: string, change: Partial<ServerCondition>, says: Re
   ['slow', { answer_ms: 4_000 }, /answers slowly \(4000 ms/],
   ['full', { status: { ...status, disk: { freeBytes: 1e9, totalBytes: 100e9 } } }, /disk is full/],
 ];
+
+test('a server of a later version is in the rotation', () => {
+  assert.equal(serverFault({ ...well, status: { ...status, protocol: 7 } }), null);
+});
 
 test('each fault is a sentence, and a server without one is in the rotation', () => {
   assert.equal(serverFault(well), null);

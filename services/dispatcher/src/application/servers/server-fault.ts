@@ -1,3 +1,4 @@
+import { oldestProtocol } from '@lemniscate/shared/protocol/protocol-version.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 
 /** What decides whether a server may have new sessions. */
@@ -36,6 +37,8 @@ export function serverFault(server: ServerCondition): string | null {
   if (status === null || server.silent_ms === null) return 'it has not reported yet';
   if (server.silent_ms > silentAfterMs)
     return `it has been silent for ${Math.round(server.silent_ms / 1_000)} s`;
+  if (status.protocol < oldestProtocol)
+    return `it speaks protocol ${status.protocol}, and ${oldestProtocol} is the oldest that works here: upgrade it`;
   if (server.drained) return 'it is being drained';
   if (status.draining) return 'it is shutting down';
   if (status.unhealthy !== undefined) return `it says: ${status.unhealthy}`;
