@@ -13,7 +13,7 @@ export interface CrashBook {
   begin(): void;
   /** A part's next life ends at this point: for points that are passed once in a fleet's life, before the storm. */
   plan(part: string, point: string): void;
-  /** Writes the plans anew: the victim of each kind dies at the first point that nobody has died at yet. */
+  /** Writes the plans anew: victims die at the first point that nobody has died at yet. */
   write(): void;
   /** Who dies at the first point that nobody has died at; a life that began without a plan does not know yet. */
   victims(): readonly string[];
@@ -29,6 +29,9 @@ export interface CrashBookOptions {
   /** Share of hits that are the end, for all but the victims. */
   readonly chance: number;
 }
+
+/** Writes of the plans, two a second, until another dispatcher is spared. */
+const roundsOfTurn = 60;
 
 const kinds = ['dispatcher', 'server', 'real', 'exporter'] as const satisfies readonly PartKind[];
 
@@ -51,16 +54,25 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
     }
     return { seen: [...seen].sort(), left: [...seen].filter((point) => !crashed.has(point)).sort() };
   };
+  const turn = (): number => Math.floor(round / roundsOfTurn);
+  /** A fleet in which all die at once serves nobody: of the dispatchers one is spared, another one each turn. */
+  const victimsOf = (kind: PartKind): readonly string[] => {
+    const names = parts.filter((part) => part.kind === kind).map(({ name }) => name);
+    return kind === 'dispatcher' && names.length > 1
+      ? names.filter((_, index) => index !== turn() % names.length)
+      : names.slice(0, 1);
+  };
   const write = (): void => {
     round += 1;
     for (const kind of kinds) {
       const { left } = read(kind);
-      const own = parts.filter((part) => part.kind === kind);
-      for (const [index, { name }] of own.entries()) {
-        // One victim at a time: a fleet in which all die at once serves nobody.
-        const isVictim = index === 0;
+      const victims = victimsOf(kind);
+      for (const { name } of parts.filter((part) => part.kind === kind)) {
+        const place = victims.indexOf(name);
+        // They share what is left, and each gets the others' share in turn: some points only the leader comes by.
+        const share = left.filter((_, at) => (at + turn()) % victims.length === place);
         const plan: CrashPlan = {
-          todo: isVictim && !ended ? left : [],
+          todo: ended ? [] : share,
           chance: ended ? 0 : chance,
           seed: seed + round,
           log: logOf(name),
@@ -76,12 +88,7 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
       writeFileSync(planOf(part), JSON.stringify(plan));
     },
     write,
-    victims: () =>
-      kinds
-        .flatMap((kind) =>
-          read(kind).left.length === 0 ? [] : parts.filter((part) => part.kind === kind).slice(0, 1),
-        )
-        .map(({ name }) => name),
+    victims: () => kinds.flatMap((kind) => (read(kind).left.length === 0 ? [] : victimsOf(kind))),
     begin: () => {
       ended = false;
       write();
