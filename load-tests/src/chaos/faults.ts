@@ -263,6 +263,8 @@ export async function strikeUntil(
     readonly signal: AbortSignal;
     readonly onStrike: (fault: Fault, strike: Strike) => void;
     readonly onMend: (fault: Fault, strike: Strike) => void;
+    /** It could not be done. */
+    readonly onFailure: (fault: Fault, error: unknown) => void;
   },
 ): Promise<void> {
   const running = new Set<Promise<void>>();
@@ -293,7 +295,13 @@ async function carryOut(
   options: Parameters<typeof strikeUntil>[1],
 ): Promise<void> {
   options.onStrike(fault, strike);
-  await strike.begin();
+  try {
+    await strike.begin();
+  } catch (error) {
+    // The storm goes on without it; what it left half done the promises will show.
+    options.onFailure(fault, error);
+    return;
+  }
   if (strike.forMs > 0) await delay(strike.forMs, undefined, { signal: options.signal }).catch(nothing);
   await strike.end();
   if (strike.forMs > 0) options.onMend(fault, strike);

@@ -11,6 +11,7 @@ import { superviseService } from '@lemniscate/local/service-process.ts';
 import type { SupervisedService } from '@lemniscate/local/service-process.ts';
 import type { Stores } from '@lemniscate/local/stores.ts';
 import { killNow } from './kill-now.ts';
+import { insist } from './redis-pair.ts';
 import type { StorePair } from './redis-pair.ts';
 
 interface Side {
@@ -70,11 +71,15 @@ export async function openPostgresPair(
       killNow(old.process.pid());
       // Fenced for good before the other one serves: two primaries would both take writes.
       await old.process.stop();
-      await asOwner(next.url, async (client) => {
-        await client.query('SELECT pg_promote(true, 60)');
-        await client.query('ALTER SYSTEM RESET synchronous_standby_names');
-        await client.query('SELECT pg_reload_conf()');
-      });
+      const promoted = await insist(async () =>
+        asOwner(next.url, async (client) => {
+          // The second time it is no standby any more.
+          await client.query('SELECT pg_promote(true, 60) WHERE pg_is_in_recovery()');
+          await client.query('ALTER SYSTEM RESET synchronous_standby_names');
+          await client.query('SELECT pg_reload_conf()');
+        }),
+      );
+      if (!promoted) throw new Error('the standby of Postgres does not take over');
       primary = next;
       standby = null;
       rmSync(data.path(old.cluster), { recursive: true, force: true });

@@ -75,11 +75,23 @@ export async function openRedisPair(
     failOver: async () => {
       whole = false;
       killNow(primary.process.pid());
-      await ask(standby.url, async (redis) => redis.replicaof('NO', 'ONE'));
-      [primary, standby] = [standby, primary];
+      if (await insist(async () => ask(standby.url, (redis) => redis.replicaof('NO', 'ONE'))))
+        [primary, standby] = [standby, primary];
       void follow();
     },
   };
+}
+
+/** A machine under a storm may be too slow for one answer. @returns false when there was none within half a minute */
+export async function insist(act: () => Promise<unknown>): Promise<boolean> {
+  for (const until = performance.now() + 30_000; performance.now() < until; await delay(200)) {
+    const done = await act().then(
+      () => true,
+      () => false,
+    );
+    if (done) return true;
+  }
+  return false;
 }
 
 async function ask<Answer>(

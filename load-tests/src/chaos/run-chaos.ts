@@ -117,6 +117,7 @@ async function run(options: ChaosOptions, folder: string, undo: AsyncDisposableS
         strikes.set(fault.name, (strikes.get(fault.name) ?? 0) + 1);
         history.note({ what: 'fault', fault: fault.name, on, forMs });
       },
+      onFailure: (fault, error) => say(`“${fault.name}” could not be done: ${String(error)}`),
       onMend: (fault, { on }) => history.note({ what: 'healed', fault: fault.name, on }),
     }),
   ]);

@@ -8,7 +8,7 @@ import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { inBatches, unwrap } from '../in-batches.ts';
 import { startSessions } from '../sessions/change-state.ts';
-import { lockFreeSessions, lockSession } from '../sessions/session-row.ts';
+import { lockSessions, lockSession } from '../sessions/session-row.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import type { OrderTimes } from './session-order.ts';
 
@@ -74,7 +74,7 @@ export function createMint(deps: MintDeps): Mint {
   };
 }
 
-/** Undefined: somebody else holds its row just now. */
+/** Undefined: it has to be tried alone. */
 async function mintTogether(
   deps: MintDeps,
   wanted: readonly Wanted[],
@@ -83,7 +83,7 @@ async function mintTogether(
   // A job that came twice wins once, and not both in one statement.
   if (new Set(ids).size < ids.length) return wanted.map(() => undefined);
   return deps.database.transaction(async (tx) => {
-    const rows = new Map((await lockFreeSessions(tx, ids)).map((row) => [row.id, row]));
+    const rows = new Map((await lockSessions(tx, ids)).map((row) => [row.id, row]));
     return mint(deps, tx, wanted, rows);
   });
 }

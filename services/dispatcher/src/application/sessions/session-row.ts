@@ -76,13 +76,12 @@ export async function lockSession(tx: Transaction, sessionId: string): Promise<S
 
 /**
  * The same for several, in the order of their ids, so that two who lock several cannot wait for each other in a ring.
- * One that somebody else holds is left out: nobody waits here for a stranger's transaction.
+ * Those that do not exist are missing.
  */
-export function lockFreeSessions(tx: Transaction, sessionIds: readonly string[]): Promise<SessionRow[]> {
-  return tx.query<SessionRow>(
-    `SELECT ${columns} FROM sessions WHERE id = ANY ($1) ORDER BY id FOR UPDATE SKIP LOCKED`,
-    [sessionIds],
-  );
+export function lockSessions(tx: Transaction, sessionIds: readonly string[]): Promise<SessionRow[]> {
+  return tx.query<SessionRow>(`SELECT ${columns} FROM sessions WHERE id = ANY ($1) ORDER BY id FOR UPDATE`, [
+    sessionIds,
+  ]);
 }
 
 /** The error of a session that does not exist. */
