@@ -8,7 +8,8 @@ import { residentKb } from '../relay/process-use.ts';
 import { openReader } from './reader.ts';
 import type { Reader } from './reader.ts';
 
-const sessions = 500;
+/** `LEMNISCATE_BENCH_SESSIONS` makes a smaller run. */
+const usualSessions = 500;
 const readersEach = 4;
 /** Readers that take nothing, all of a session that says more than any connection holds. */
 const stalled = 50;
@@ -21,7 +22,7 @@ const goals = { p99Ms: 250, kbPerReader: 50 } as const;
 /** Readers of live sessions on one dispatcher: delay, memory, what a slow reader does to others, what a resumed one gets. */
 export const readersBenchmark: Benchmark = {
   name: 'readers',
-  about: `${sessions * readersEach} live readers over ${sessions} sessions on one dispatcher`,
+  about: `${usualSessions * readersEach} live readers over ${usualSessions} sessions on one dispatcher`,
   async run(io) {
     const parts = new AsyncDisposableStack();
     try {
@@ -33,11 +34,12 @@ export const readersBenchmark: Benchmark = {
 };
 
 async function measure(io: BenchIo, parts: AsyncDisposableStack): Promise<BenchOutcome> {
+  const sessions = Number(io.environment['LEMNISCATE_BENCH_SESSIONS'] ?? usualSessions);
   const stage = await openDispatchStage(io, parts, { work: { kind: 'fixed', ms: 3_600_000 }, talk });
   const [dispatcher] = await stage.startDispatchers(1);
   if (dispatcher === undefined) throw new Error('no dispatcher');
   const { ids } = await closedLoad(stage, [dispatcher], { sessions, callers: 16 });
-  await allRun(stage);
+  await allRun(stage, sessions);
   io.say(`${sessions} sessions run`);
   // What a dispatcher under this load weighs without readers; its heap has grown to what ingestion needs.
   await delay(lookMs);
@@ -108,7 +110,7 @@ async function measure(io: BenchIo, parts: AsyncDisposableStack): Promise<BenchO
   };
 }
 
-async function allRun(stage: DispatchStage): Promise<void> {
+async function allRun(stage: DispatchStage, sessions: number): Promise<void> {
   for (const until = performance.now() + 120_000; performance.now() < until; await delay(200)) {
     const [row] = await stage.database.query<{ running: number }>(
       `SELECT count(*)::int AS running FROM sessions WHERE state = 'running'`,
