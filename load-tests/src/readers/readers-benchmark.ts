@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '@lemniscate/local/process/free-port.ts';
 import { distribution, goalAtMost } from '../benchmark.ts';
 import type { BenchIo, BenchOutcome, Benchmark } from '../benchmark.ts';
 import { closedLoad } from '../dispatch/dispatch-load.ts';
 import { openDispatchStage } from '../dispatch/dispatch-stage.ts';
 import type { DispatchStage } from '../dispatch/dispatch-stage.ts';
 import { residentKb } from '../relay/process-use.ts';
+import { liveKb } from './live-memory.ts';
 import { openReader } from './reader.ts';
 import type { Reader } from './reader.ts';
 
@@ -36,14 +38,18 @@ export const readersBenchmark: Benchmark = {
 async function measure(io: BenchIo, parts: AsyncDisposableStack): Promise<BenchOutcome> {
   const sessions = Number(io.environment['LEMNISCATE_BENCH_SESSIONS'] ?? usualSessions);
   const stage = await openDispatchStage(io, parts, { work: { kind: 'fixed', ms: 3_600_000 }, talk });
-  const [dispatcher] = await stage.startDispatchers(1);
+  const inspector = await freePort();
+  parts.defer(inspector.release);
+  const inspected = { NODE_OPTIONS: `--inspect=127.0.0.1:${inspector.port}` };
+  const [dispatcher] = await stage.startDispatchers(1, inspected);
   if (dispatcher === undefined) throw new Error('no dispatcher');
   const { ids } = await closedLoad(stage, [dispatcher], { sessions, callers: 16 });
   await allRun(stage, sessions);
   io.say(`${sessions} sessions run`);
   // What a dispatcher under this load weighs without readers; its heap has grown to what ingestion needs.
   await delay(lookMs);
-  const before = await leastResident(dispatcher.pid);
+  const before = await leastLive(inspector.port);
+  const resident = residentKb(dispatcher.pid);
 
   const readers: Reader[] = [];
   parts.defer(() => {
@@ -51,16 +57,18 @@ async function measure(io: BenchIo, parts: AsyncDisposableStack): Promise<BenchO
   });
   const open = (id: string): Promise<Reader> =>
     openReader(`${dispatcher.publicUrl}/v1/sessions/${id}/events`, stage.token);
-  for (let at = 0; at < sessions * readersEach; at += 50)
+  const together = Math.min(50, sessions);
+  for (let at = 0; at < sessions * readersEach; at += together)
     readers.push(
       ...(await Promise.all(
-        Array.from({ length: 50 }, (_, index) => open(ids[(at + index) % ids.length] ?? '')),
+        Array.from({ length: together }, (_, index) => open(ids[(at + index) % ids.length] ?? '')),
       )),
     );
   io.say(`${readers.length} readers are there`);
   await delay(5_000);
   const quiet = await look(readers);
-  const after = await leastResident(dispatcher.pid);
+  const after = await leastLive(inspector.port);
+  const residentAfter = residentKb(dispatcher.pid);
 
   const loud = readers.toSorted((left, right) => right.last() - left.last())[0];
   const loudId = ids[readers.indexOf(loud as Reader) % ids.length] ?? '';
@@ -70,7 +78,7 @@ async function measure(io: BenchIo, parts: AsyncDisposableStack): Promise<BenchO
   });
   for (const reader of slow) reader.stall();
   const beside = await look(readers);
-  const besideSlow = await leastResident(dispatcher.pid);
+  const besideSlow = await leastLive(inspector.port);
 
   const resumed = readers.filter((_, at) => at % 10 === 0);
   for (const reader of resumed) await reader.resume();
@@ -86,7 +94,13 @@ async function measure(io: BenchIo, parts: AsyncDisposableStack): Promise<BenchO
     results: [
       delays,
       withSlow,
-      { name: 'memory of the dispatcher without readers', unit: 'MB', value: Math.round(before / 1_024) },
+      {
+        name: 'live memory of the dispatcher without readers',
+        unit: 'MB',
+        value: Math.round(before / 1_024),
+      },
+      { name: 'its resident memory without readers', unit: 'MB', value: Math.round(resident / 1_024) },
+      { name: 'its resident memory with readers', unit: 'MB', value: Math.round(residentAfter / 1_024) },
       { name: 'memory for a reader', unit: 'KB', value: Math.round(kbPerReader * 10) / 10 },
       {
         name: 'memory for a reader that takes nothing',
@@ -127,11 +141,11 @@ async function look(readers: readonly Reader[]): Promise<number[]> {
   return readers.flatMap((reader) => reader.delays);
 }
 
-/** The least of a few looks: a heap that waits for its collection is nobody's memory. */
-async function leastResident(pid: number): Promise<number> {
+/** The least of a few looks: what is under way at the moment is no reader's memory. */
+async function leastLive(inspectorPort: number): Promise<number> {
   let least = Infinity;
-  for (let looks = 0; looks < 10; looks += 1) {
-    least = Math.min(least, residentKb(pid));
+  for (let looks = 0; looks < 5; looks += 1) {
+    least = Math.min(least, await liveKb(inspectorPort));
     await delay(300);
   }
   return least;
