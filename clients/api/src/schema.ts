@@ -2783,7 +2783,10 @@ export interface components {
                 durationMs?: number | undefined;
                 exitCode?: (number | null) | undefined;
                 message?: string | undefined;
+                newText?: string | undefined;
+                oldText?: string | undefined;
                 outputBytes?: number | undefined;
+                path?: string | undefined;
                 preview?: string | undefined;
                 /** @constant */
                 reported?: true | undefined;
@@ -2954,7 +2957,10 @@ export interface components {
                 durationMs?: number | undefined;
                 exitCode?: (number | null) | undefined;
                 message?: string | undefined;
+                newText?: string | undefined;
+                oldText?: string | undefined;
                 outputBytes?: number | undefined;
+                path?: string | undefined;
                 preview?: string | undefined;
                 /** @constant */
                 reported?: true | undefined;

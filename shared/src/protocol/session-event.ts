@@ -9,6 +9,8 @@ import { extendableCauses, extensionStates } from '../api/extension.ts';
 import { deciders } from './permit.ts';
 
 const text = z.string().max(256 * 1024);
+/** Longest text of a change that goes along with its tool call, in characters. */
+export const maxShownChange = 8_192;
 const tokens = z.int().min(0).max(1_000_000_000_000);
 
 /** What a tool call has become. Arguments and results are content: they live in the session log, never in the audit log. */
@@ -20,6 +22,10 @@ const toolCallEvent = z.object({
   state: z.enum(toolCallStates),
   /** One line for a person: the command, the path. Present from `generated` on. */
   title: z.string().max(4096).optional(),
+  /** Of an edited or written file, with `generated`, where both texts are short: what shall stand instead of what. */
+  path: z.string().max(4096).optional(),
+  oldText: z.string().max(maxShownChange).optional(),
+  newText: z.string().max(maxShownChange).optional(),
   decidedBy: z.enum(deciders).optional(),
   /** A program in the sandbox ran it by itself and reported it; see `PermitRequest.reported`. */
   reported: z.literal(true).optional(),

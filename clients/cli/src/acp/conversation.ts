@@ -58,7 +58,7 @@ export function createConversation(
   let attached: string | null = null;
   let cancelled = false;
   let turn: AbortController | null = null;
-  const writer = createUpdateWriter();
+  const writer = createUpdateWriter(stored.folder);
 
   const show = (editor: AgentContext, update: SessionUpdate): Promise<void> =>
     editor.notify(methods.client.session.update, { sessionId: id, update });

@@ -1,7 +1,8 @@
-import type { SessionUpdate, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
+import type { SessionUpdate, ToolCallContent, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { ToolCallState } from '@lemniscate/shared/tool-call/state.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { join } from 'node:path';
 
 type ToolCallEvent = Extract<SessionEvent, { type: 'tool_call' }>;
 
@@ -41,8 +42,10 @@ export interface UpdateWriter {
   updates(event: SessionEvent, replayed: boolean): SessionUpdate[];
 }
 
-export function createUpdateWriter(): UpdateWriter {
+/** @param folder the repository's, below which the paths of changes are */
+export function createUpdateWriter(folder: string): UpdateWriter {
   const outputs = new Map<string, string>();
+  const changes = new Map<string, ToolCallContent>();
 
   function toolCall(event: ToolCallEvent): SessionUpdate {
     const { callId: toolCallId, tool, state } = event;
@@ -63,12 +66,26 @@ export function createUpdateWriter(): UpdateWriter {
     const output = outputs.get(toolCallId);
     if (ended) outputs.delete(toolCallId);
     const shown = output ?? words;
+    if (event.path !== undefined && event.newText !== undefined)
+      changes.set(toolCallId, {
+        type: 'diff',
+        path: join(folder, event.path),
+        ...(event.oldText === undefined ? {} : { oldText: event.oldText }),
+        newText: event.newText,
+      });
+    // An update takes the place of what stood before: the change stays beside the words.
+    const change = changes.get(toolCallId);
+    if (ended) changes.delete(toolCallId);
+    const content = [
+      ...(change === undefined ? [] : [change]),
+      ...(ended && shown !== undefined && shown !== '' ? [textContent(makeVisible(shown))] : []),
+    ];
     return {
       sessionUpdate: 'tool_call_update',
       toolCallId,
       status,
       ...(event.title === undefined ? {} : { title }),
-      ...(ended && shown !== undefined && shown !== '' ? { content: [textContent(makeVisible(shown))] } : {}),
+      ...(content.length === 0 ? {} : { content }),
       ...(event.exitCode === undefined && event.durationMs === undefined
         ? {}
         : { rawOutput: { exitCode: event.exitCode ?? null, durationMs: event.durationMs ?? null } }),

@@ -120,6 +120,15 @@ test('an editor mends the sample, talks on, reviews old and new text, and applie
     ),
   );
   for (const state of ['generating', 'generated', 'calling', 'done']) assert.ok(states.has(state), state);
+  const edits = editor.updates.flatMap((update) =>
+    update.sessionUpdate === 'tool_call_update'
+      ? (update.content ?? []).flatMap((content) => (content.type === 'diff' ? [content] : []))
+      : [],
+  );
+  assert.ok(
+    edits.some(({ path, oldText, newText }) => path.startsWith(folder) && oldText && oldText !== newText),
+    'each edit shows its old and new text as it is made',
+  );
 
   const finished = await editor.agent.request(methods.agent.session.prompt, {
     sessionId,

@@ -2,6 +2,7 @@ import { isSandboxTool, isToolName, toolNames } from '@lemniscate/shared/tools/c
 import type { SandboxToolName, ToolArguments, ToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import { modelToolName } from '@lemniscate/shared/tools/remote-tool.ts';
 import type { RemoteToolDefinition } from '@lemniscate/shared/tools/remote-tool.ts';
+import { maxShownChange } from '@lemniscate/shared/protocol/session-event.ts';
 import type { JsonObject } from '@lemniscate/shared/json.ts';
 import { endReasons } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
@@ -134,7 +135,7 @@ export async function takePermit(
 ): Promise<ToolCallOutcome | null> {
   // Already there when it waited through a pause.
   if (call.state() === 'generating')
-    call.become('generated', { title: makeVisibleLine(titleOf(name, input)) });
+    call.become('generated', { title: makeVisibleLine(titleOf(name, input)), ...shownChange(name, input) });
   const proposal = {
     callId: call.callId,
     turn: call.turn,
@@ -153,6 +154,23 @@ export async function takePermit(
   await deps.lease.hold(signal);
   call.become('calling', { decidedBy: decision.decidedBy });
   return decision.result === undefined ? null : carriedOut(call, decision.result);
+}
+
+/** What an edit puts instead of what, for whoever watches; long ones are seen in the diff. */
+function shownChange(name: string, input: JsonObject) {
+  const { path, old_text: oldText, new_text: newText, content } = input;
+  const after = name === 'edit_file' ? newText : content;
+  if (!['edit_file', 'write_file'].includes(name) || typeof path !== 'string' || typeof after !== 'string')
+    return {};
+  const before = name === 'edit_file' && typeof oldText === 'string' ? { oldText } : {};
+  const texts = [path, after, ...Object.values(before)];
+  if (texts.some((text) => text.length > maxShownChange)) return {};
+  return Object.fromEntries(
+    Object.entries({ path, ...before, newText: after }).map(([member, text]) => [
+      member,
+      text.toWellFormed(),
+    ]),
+  );
 }
 
 function titleOf(name: string, input: JsonObject): string {

@@ -42,7 +42,7 @@ export function readBatch(body: unknown, now: Date): NumberedEvent[] {
 }
 
 /** Members that hold words; ids stay what they are, for other rows are found by them. */
-const words: readonly string[] = ['text', 'title', 'message', 'preview'];
+const words: readonly string[] = ['text', 'title', 'message', 'preview', 'oldText', 'newText'];
 
 function withoutSecrets(event: ServerEvent): ServerEvent {
   const redacted = Object.entries(event).map(([name, value]: [string, unknown]) => [
