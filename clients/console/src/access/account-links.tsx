@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { ask } from '@lemniscate/api/client.ts';
-import { webhookSources } from '@lemniscate/shared/api/trigger.ts';
 import type { WebhookSourceName } from '@lemniscate/shared/api/trigger.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
@@ -10,6 +9,7 @@ import { actsColumn, DataTable } from '../parts/data-table.tsx';
 import { moment } from '../parts/format.ts';
 import { Button, Card, Empty, Loaded } from '../parts/parts.tsx';
 import { shownLine } from '../session/plain-text.ts';
+import { webhookSources } from '../workspace/outside.ts';
 
 const key = ['account-links'] as const;
 

@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { ask } from '@lemniscate/api/client.ts';
-import { webhookSources } from '@lemniscate/shared/api/trigger.ts';
 import { api } from '../api/client.ts';
 import { useAct, useProjects } from '../api/queries.ts';
 import { actsColumn, DataTable } from '../parts/data-table.tsx';
 import { Badge, Button, Card, Dialog, Empty, Loaded } from '../parts/parts.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { shownLine } from '../session/plain-text.ts';
+import { webhookSources } from './outside.ts';
 
 const key = ['hooks'] as const;
 
@@ -85,7 +85,9 @@ export function Hooks(): ReactNode {
 
 function NewHook({ onClose }: { onClose: () => void }): ReactNode {
   const projects = useProjects().data ?? [];
-  const [project, setProject] = useState('');
+  const [chosen, setProject] = useState('');
+  // Until they are read there is none.
+  const project = chosen === '' ? (projects[0]?.id ?? '') : chosen;
   const [source, setSource] = useState<(typeof webhookSources)[number]>('github');
   const [name, setName] = useState('');
   const make = useAct(
@@ -93,7 +95,7 @@ function NewHook({ onClose }: { onClose: () => void }): ReactNode {
       ask(
         api.POST('/v1/hooks', {
           body: {
-            project: project === '' ? (projects[0]?.id ?? '') : project,
+            project,
             source,
             definition: { name: name.trim() },
           },
@@ -162,7 +164,11 @@ function NewHook({ onClose }: { onClose: () => void }): ReactNode {
         </div>
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" disabled={make.isPending || name.trim() === ''}>
+          <Button
+            type="submit"
+            look="primary"
+            disabled={make.isPending || name.trim() === '' || project === ''}
+          >
             Create webhook
           </Button>
         </div>

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { ask } from '@lemniscate/api/client.ts';
 import type { BodyOf } from '@lemniscate/api/client.ts';
-import { noticeTypes } from '@lemniscate/shared/api/notify.ts';
 import type { MessageView, NoticeType, TargetView } from '@lemniscate/shared/api/notify.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
@@ -13,6 +12,7 @@ import { Badge, Button, Card, Dialog, Empty, Loaded } from '../parts/parts.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { shownLine } from '../session/plain-text.ts';
+import { noticeTypes } from './outside.ts';
 
 const key = ['notify-targets'] as const;
 
@@ -247,22 +247,20 @@ function NewTarget({ onClose }: { onClose: () => void }): ReactNode {
           </div>
           <fieldset className="stack">
             <legend className="label">Of what</legend>
-            {noticeTypes
-              .filter((type) => type !== 'test')
-              .map((type) => (
-                <label key={type} className="check">
-                  <input
-                    type="checkbox"
-                    checked={events.includes(type)}
-                    onChange={() =>
-                      setEvents(
-                        events.includes(type) ? events.filter((one) => one !== type) : [...events, type],
-                      )
-                    }
-                  />
-                  {type}
-                </label>
-              ))}
+            {noticeTypes.map((type) => (
+              <label key={type} className="check">
+                <input
+                  type="checkbox"
+                  checked={events.includes(type)}
+                  onChange={() =>
+                    setEvents(
+                      events.includes(type) ? events.filter((one) => one !== type) : [...events, type],
+                    )
+                  }
+                />
+                {type}
+              </label>
+            ))}
           </fieldset>
         </div>
         <div className="dialog-foot">

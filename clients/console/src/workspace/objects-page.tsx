@@ -125,11 +125,13 @@ export function ObjectsPage(): ReactNode {
 
 function NewObject({ project, onClose }: { project: string; onClose: () => void }): ReactNode {
   const [, navigate] = useLocation();
-  const [where, setWhere] = useState(project);
+  const [chosen, setWhere] = useState(project);
   const [title, setTitle] = useState('');
   const [body, setBody] = useState('');
   const [agent, setAgent] = useState('');
   const projects = useProjects().data ?? [];
+  // Until they are read there is none.
+  const where = chosen === '' ? (projects[0]?.id ?? '') : chosen;
   const agents = (useAgents().data ?? []).filter((one) => one.project === '*' || one.project === where);
   const make = useAct(
     () =>
@@ -200,7 +202,11 @@ function NewObject({ project, onClose }: { project: string; onClose: () => void 
         </div>
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" disabled={make.isPending || title.trim() === ''}>
+          <Button
+            type="submit"
+            look="primary"
+            disabled={make.isPending || title.trim() === '' || where === ''}
+          >
             Create object
           </Button>
         </div>
