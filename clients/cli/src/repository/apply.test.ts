@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { applyPatch } from './apply.ts';
@@ -99,7 +99,7 @@ test('a conflict names the file and touches nothing, not even the files that wou
   repository.write('a.txt', text('mine', ...body.slice(1)));
   await assert.rejects(applyPatch(repository.folder, patch, baseTree), (error: Error & { code: string }) => {
     assert.equal(error.code, 'diff_conflict');
-    assert.match(error.message, /a\.txt/);
+    assert.match(error.message, /: a\.txt \(line 1\) changed since/);
     return true;
   });
   assert.equal(read(repository, 'a.txt'), text('mine', ...body.slice(1)));
@@ -150,4 +150,25 @@ test('what must happen before the files are touched happens only for a clean mer
   repository.write('a.txt', text('mine', ...body.slice(1)));
   await assert.rejects(applyPatch(repository.folder, patch, baseTree, ask), { code: 'diff_conflict' });
   assert.equal(asked, 1);
+});
+
+test('a conflict says at which lines of the file as it is now', async (t) => {
+  const repository = testRepository(t);
+  const lines = Array.from({ length: 60 }, (_, index) => `line ${index + 1}`);
+  const changed = (word: string, extra: readonly string[] = []) =>
+    text(...extra, ...lines.map((line, index) => (index === 9 || index === 49 ? `${word} ${line}` : line)));
+  repository.write('a.txt', text(...lines));
+  repository.write('gone.txt', text(...lines));
+  repository.commit('first');
+  const { patch, baseTree } = patchOf(repository, () => {
+    repository.write('a.txt', changed('theirs'));
+    repository.write('gone.txt', changed('theirs'));
+  });
+  // two lines above the places move them down
+  repository.write('a.txt', changed('mine', ['one', 'two']));
+  rmSync(join(repository.folder, 'gone.txt'));
+  await assert.rejects(applyPatch(repository.folder, patch, baseTree), (error: Error) => {
+    assert.match(error.message, /: a\.txt \(lines 12, 52\), gone\.txt.* changed since/);
+    return true;
+  });
 });

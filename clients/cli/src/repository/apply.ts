@@ -14,7 +14,7 @@ export interface Applied {
  * reaches the files.
  * @param baseTree tree that the patch was made against
  * @param beforeWriting runs when the merge is clean and nothing is touched yet; what it throws stops the whole
- * @throws CodedError `diff_conflict` with the paths, `repository_broken`
+ * @throws CodedError `diff_conflict` with the paths and the lines, `repository_broken`
  */
 export async function applyPatch(
   folder: string,
@@ -72,10 +72,12 @@ export async function applyOnto(
     stdin: patch,
   });
   if (applied.exitCode !== 0) {
-    const paths = [...applied.stderr.matchAll(/^error: (?:patch failed: )?(.+?)(?::\d+|: .*)$/gm)].map(
-      (m) => m[1] ?? '',
+    const places = [...applied.stderr.matchAll(/^error: (?:patch failed: )?(.+?)(?::(\d+)|: .*)$/gm)].map(
+      ([, path = '', line]) => ({ path, lines: line === undefined ? [] : [Number(line)] }),
     );
-    throw conflict(folder, [...new Set(paths)], applied.stderr);
+    const named = new Set(places.filter(({ lines }) => lines.length > 0).map(({ path }) => path));
+    const told = places.filter(({ path, lines }) => lines.length > 0 || !named.has(path));
+    throw conflict(folder, told, applied.stderr);
   }
   return gitText(folder, ['write-tree'], { env: index });
 }
@@ -106,7 +108,11 @@ async function mergeTrees(
   if (merged.exitCode === 1)
     throw conflict(
       folder,
-      conflicts.filter((path) => path !== ''),
+      await Promise.all(
+        conflicts
+          .filter((path) => path !== '')
+          .map(async (path) => ({ path, lines: await conflictLines(folder, tree.trim(), path, env) })),
+      ),
       merged.stderr,
     );
   throw new CodedError(
@@ -115,8 +121,41 @@ async function mergeTrees(
   );
 }
 
-function conflict(folder: string, paths: readonly string[], detail: string): CodedError {
-  const where = paths.length > 0 ? paths.join(', ') : detail.trim();
+/** A file that does not take the patch, and the lines of it, as it is now, at which it does not. */
+interface ConflictPlace {
+  readonly path: string;
+  readonly lines: readonly number[];
+}
+
+/** Where both sides changed a file, by the marks that git has left in the merged one; none where a side has deleted it. */
+async function conflictLines(
+  folder: string,
+  tree: string,
+  path: string,
+  env: Environment,
+): Promise<number[]> {
+  const merged = await git(folder, ['cat-file', 'blob', `${tree}:${path}`], { env });
+  if (merged.exitCode !== 0) return [];
+  const lines: number[] = [];
+  let own = 0;
+  let theirs = false;
+  for (const line of merged.stdout.toString('utf8').split('\n')) {
+    if (/^<{7} /.test(line)) lines.push(own + 1);
+    else if (/^={7}$/.test(line) && lines.length > 0) theirs = true;
+    else if (/^>{7} /.test(line)) theirs = false;
+    else if (!theirs) own += 1;
+  }
+  return lines;
+}
+
+function showPlace({ path, lines }: ConflictPlace): string {
+  if (lines.length === 0) return path;
+  return `${path} (line${lines.length === 1 ? '' : 's'} ${lines.slice(0, 20).join(', ')})`;
+}
+
+function conflict(folder: string, places: readonly ConflictPlace[], detail: string): CodedError {
+  const where = places.length > 0 ? places.map(showPlace).join(', ') : detail.trim();
+  const paths = [...new Set(places.map(({ path }) => path))];
   return new CodedError(
     'diff_conflict',
     `The diff does not apply to ${folder} any more: ${where} changed since. Nothing was touched. Take your later edits of it back and apply again, or merge by hand what "lemniscate diff" shows.`,
