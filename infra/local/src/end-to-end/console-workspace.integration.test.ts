@@ -179,7 +179,7 @@ test('a role is bound, and a token is shown once', options, async () => {
   await looksRight('token-new');
   await page.getByRole('button', { name: 'Create token' }).click();
   const dialog = page.getByRole('dialog', { name: 'The token is there' });
-  assert.match(await dialog.getByRole('textbox').inputValue(), /^lml_/);
+  assert.match(await dialog.getByRole('textbox').inputValue(), /^lms_/);
   await dialog.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('cell', { name: 'Nightly reports', exact: true }).waitFor();
 });
