@@ -57,15 +57,8 @@ describe('answers, held against what /openapi.json says of them', () => {
     assert.ok(operation, `${route} is not described`);
     const schema = operation.responses?.[String(status)]?.content?.['application/json']?.schema;
     if (schema === undefined) return null;
-    const named: Readonly<Record<string, unknown>> = { ...description.components?.schemas };
-    const local = JSON.stringify({ ...schema, $defs: named });
-    const withRefs = JSON.parse(local, (_key, value: unknown) => {
-      const ref = value !== null && typeof value === 'object' && '$ref' in value ? value.$ref : null;
-      if (typeof ref !== 'string') return value;
-      const name = ref.replace('#/components/schemas/', '');
-      // JSON of any shape refers to itself and has no name of its own: it can be anything.
-      return Object.hasOwn(named, name) ? { $ref: `#/$defs/${name}` } : {};
-    }) as JsonSchema;
+    const whole = JSON.stringify({ allOf: [schema], $defs: description.components?.schemas ?? {} });
+    const withRefs = JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')) as JsonSchema;
     return z.fromJSONSchema(withRefs);
   };
 
