@@ -7,7 +7,7 @@ import { plural } from '../parts/format.ts';
 import { Button, Dialog } from '../parts/parts.tsx';
 import { toast } from '../parts/toasts.tsx';
 
-const words = 'stop everything' as const;
+const words = 'stop everything';
 
 /** The switch that one hopes never to need: ends every session and lets none start. Administrators alone see it. */
 export function StopEverything(): ReactNode {
@@ -31,8 +31,7 @@ function Ask({ onClose }: { onClose: () => void }): ReactNode {
     () =>
       ask(
         api.POST('/v1/fleet/stop', {
-          // What the person typed goes as it is: the API says what is wrong with it.
-          body: { confirm: confirm as typeof words, ...(note.trim() === '' ? {} : { note: note.trim() }) },
+          body: { confirm, ...(note.trim() === '' ? {} : { note: note.trim() }) },
         }),
       ),
     [['intake'], ['fleet'], ['servers']],
