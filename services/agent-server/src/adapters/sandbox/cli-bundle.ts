@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { constants, existsSync, readFileSync } from 'node:fs';
+import { access, mkdir, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { SandboxMount } from '../../application/ports/sandbox-driver.ts';
 import { prepareProgram } from './supervisor/prepare.ts';
 
@@ -140,9 +141,13 @@ export interface CliMounts {
   readonly closedPrograms: readonly SandboxMount[];
 }
 
-/** Makes the copies in `folder`, once; cheap when they are there. */
-export async function prepareCliMounts(folder: string): Promise<CliMounts> {
+/**
+ * Makes the copies, once for all servers of an installation: they are 630 MB, and a state folder may be a new one at each
+ * start. `own` is where they go when the installation cannot be written to, as in an image.
+ */
+export async function prepareCliMounts(own: string): Promise<CliMounts> {
   const bundle = findCliBundle();
+  const folder = bundle.length === 0 ? own : await sharedFolder(own);
   const closed = bundle.flatMap(({ version, source, programs, target }) =>
     programs.map(async (program) => ({
       source: await prepareProgram(folder, `${basename(program)}-${version}`, join(source, program)),
@@ -154,6 +159,26 @@ export async function prepareCliMounts(folder: string): Promise<CliMounts> {
     folders: bundle.map(({ source, target }) => ({ source, target, readOnly: true })),
     closedPrograms: await Promise.all(closed),
   };
+}
+
+/** Of the packages themselves, so that it goes with them. */
+const installed = fileURLToPath(
+  new URL('../../../../../node_modules/.cache/lemniscate-programs', import.meta.url),
+);
+
+/** Somebody else's folder is no place for a program that root starts. */
+async function sharedFolder(own: string): Promise<string> {
+  try {
+    await mkdir(installed, { recursive: true, mode: 0o755 });
+    await access(installed, constants.W_OK);
+    return (await stat(installed)).uid === process.getuid?.() ? installed : own;
+  } catch (error) {
+    if (
+      ['EACCES', 'EROFS', 'ENOENT', 'ENOTDIR', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
+    )
+      return own;
+    throw error;
+  }
 }
 
 /** The same for a sandbox whose /etc is its image's own. */
