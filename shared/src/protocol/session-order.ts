@@ -55,11 +55,11 @@ export const sessionOrderSchema = z.object({
   /** What is taken out of `/home/agent` at the end. */
   collect: z.array(z.enum(['memory', 'files'])).optional(),
   /** Built-in tools that the policy does not disable. */
-  tools: z
-    .array(z.string().max(64))
-    .max(1_000)
+  tools: z.codec(z.array(z.string().max(64)).max(1_000), z.array(z.enum(toolNames)), {
     // One that this version does not know cannot be offered to the agent here, and is no fault of the order.
-    .transform((names) => toolNames.filter((name) => names.includes(name))),
+    decode: (names) => toolNames.filter((name) => names.includes(name)),
+    encode: (names) => [...names],
+  }),
   /** Approved tools of the agent's MCP servers; their calls are carried out by the dispatcher. */
   remoteTools: z.array(remoteToolDefinitionSchema).max(500).optional(),
   /**
