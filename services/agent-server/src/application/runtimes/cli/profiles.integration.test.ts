@@ -15,8 +15,8 @@ for (const runtime of ['claude-code', 'codex'] as const)
     const turns: ScriptedTurn[] = [
       { blocks: [run('plant', plant)] },
       { blocks: [run('harmless', 'ls')] },
-      // what was judged here is a login shell: it shows that the files would be read
-      { blocks: [run('login', "bash -lc 'true'")] },
+      // a login shell that was judged reads none either; what reads one by name shows that they are there and would be seen
+      { blocks: [run('login', "bash -lc 'true'; . ~/.profile")] },
       { blocks: [run('more', 'ls -a')] },
       { blocks: [{ text: 'Done.' }] },
     ];
@@ -26,5 +26,5 @@ for (const runtime of ['claude-code', 'codex'] as const)
     assert.deepEqual([result.reason, result.message], ['finished', 'Done.']);
     assert.equal(bench.dispatcher.permits.length, 4);
     const read = patchOf(result).match(/^\+read$/gm) ?? [];
-    assert.equal(read.length, 1, 'once, by the shell that was told to');
+    assert.equal(read.length, 1, 'once, by the command that names it');
   });
