@@ -77,19 +77,34 @@ export async function requireImage(docker: Docker, image: string): Promise<strin
   return found.Id;
 }
 
+/** How long a container may take to go: one with hundreds of processes under gVisor took half a minute on a busy machine. */
+const removalDeadlineMs = 60_000;
+
+/** How long until a removal is asked for again: another one's may have failed and left the container where it was. */
+const removalRepeatMs = 5_000;
+
 /** Removes a container by id or name and waits until it is not there. Missing is what was wanted. */
 export async function removeContainer(docker: Docker, id: string): Promise<void> {
+  const deadline = performance.now() + removalDeadlineMs;
+  let askAgainAt = 0;
+  for (;;) {
+    if (performance.now() >= askAgainAt) {
+      await askToRemove(docker, id);
+      askAgainAt = performance.now() + removalRepeatMs;
+    }
+    if (!(await isThere(docker, id))) return;
+    if (performance.now() > deadline) throw leaked(id);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function askToRemove(docker: Docker, id: string): Promise<void> {
   try {
     await within('remove a container', docker.getContainer(id).remove({ force: true, v: true }));
   } catch (error) {
     const status = engineStatus(error);
     // 409: another call is removing it right now
     if (status !== 404 && status !== 409) throw leaked(id, error);
-  }
-  const deadline = performance.now() + engineDeadlineMs;
-  while (await isThere(docker, id)) {
-    if (performance.now() > deadline) throw leaked(id);
-    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
