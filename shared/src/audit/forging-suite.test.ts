@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { extendChain, unopened } from './chain.ts';
 import { entryDigest, toHex } from './digest.ts';
 import type { AuditDraft, ChainedEntry } from './entry.ts';
+import { logChain, restoreEntry } from './log-chain.ts';
 import { foldRight, leafHash, nodeHash, verifyConsistency, verifyInclusion } from './merkle.ts';
 import { sinkLineSchema, toSinkLine } from './sink-line.ts';
 import type { SinkLine } from './sink-line.ts';
@@ -90,6 +91,24 @@ interface Forging {
 const trusting = (entries: readonly ChainedEntry[]): Knowledge => ({ entries, notes: [], anchors: [] });
 const kept = [notes[4] ?? assert.fail()];
 
+/** A log of one session that says of itself that everything else was lost with a restore. */
+const excused = (body: AuditDraft['body']): ChainedEntry[] => [
+  ...session('a', '1'),
+  ...extendChain(unopened(logChain), [{ type: 'log.restored', subject: 'eve', body }], at).entries,
+];
+const lossOfAll = {
+  epoch: 1,
+  fromNumber: -1,
+  anchorNumber: 1e9,
+  anchorSize: '0',
+  anchorRoot: '0'.repeat(64),
+};
+/** Body of a restore that has lost everything up to a checkpoint. */
+const lossTo = (number: number, key = pair, entries = honest): AuditDraft['body'] =>
+  restoreEntry('exporter', -1, checkpointOf(lined(entries), sizes[number] ?? 0, number), key).body;
+/** Number 4 once more, in the epoch of the restore. */
+const secondEpoch = signCheckpoint(checkpointOf(lined(honest), honest.length, 4, 1), pair);
+
 const forgings: readonly Forging[] = [
   {
     name: 'flip: a changed word',
@@ -169,6 +188,68 @@ const forgings: readonly Forging[] = [
     forged: { entries: honest, notes: notes.toSpliced(2, 1), anchors: [] },
     found: 'checkpoint_gap',
     unseen: { entries: honest, notes, anchors: [] },
+  },
+  {
+    name: 'a restore that nobody signed excuses a rebuilt log',
+    forged: { entries: excused(lossOfAll), notes, anchors: notes },
+    found: 'root_differs',
+    unseen: trusting(excused(lossOfAll)),
+  },
+  {
+    name: 'the same, held against an anchor from outside alone',
+    forged: { entries: excused(lossOfAll), notes: [], anchors: kept },
+    found: 'log_cut',
+    unseen: trusting(excused(lossOfAll)),
+  },
+  {
+    name: 'a restore that a foreign key signed',
+    forged: { entries: excused(lossTo(4, makeKey())), notes: [], anchors: kept },
+    found: 'log_cut',
+    unseen: { entries: excused(lossTo(4)), notes: [], anchors: kept },
+  },
+  {
+    name: 'a restore with another number than the one that was signed',
+    forged: { entries: excused({ ...lossTo(3), anchorNumber: 4 }), notes: [], anchors: kept },
+    found: 'log_cut',
+    unseen: { entries: excused(lossTo(4)), notes: [], anchors: kept },
+  },
+  {
+    name: 'a restore that cites another history than the anchors have',
+    forged: { entries: excused(lossTo(4, pair, rebuilt)), notes: [], anchors: kept },
+    found: 'log_cut',
+    unseen: { entries: excused(lossTo(4)), notes: [], anchors: kept },
+  },
+  {
+    name: 'a signed restore excuses nothing that came after it',
+    forged: { entries: excused(lossTo(3)), notes: [], anchors: kept },
+    found: 'log_cut',
+    unseen: { entries: excused(lossTo(3)), notes: [], anchors: [notes[3] ?? ''] },
+  },
+  {
+    name: 'a signed restore excuses no checkpoint of its own epoch',
+    forged: { entries: excused(lossTo(4)), notes: [], anchors: [secondEpoch] },
+    found: 'log_cut',
+    unseen: { entries: excused(lossTo(4)), notes: [], anchors: kept },
+  },
+  {
+    name: 'a signed restore excuses no foreign signature',
+    forged: {
+      entries: excused(lossTo(4)),
+      notes: [],
+      anchors: sealed(honest, makeKey()).slice(3, 4),
+    },
+    found: 'log_cut',
+    unseen: { entries: excused(lossTo(4)), notes: [], anchors: notes.slice(3, 4) },
+  },
+  {
+    name: 'a signed restore excuses no second history of a number',
+    forged: {
+      entries: excused(lossTo(4)),
+      notes: notes.slice(0, 4).with(3, sealed(rebuilt)[3] ?? ''),
+      anchors: notes.slice(3, 4),
+    },
+    found: 'split_view',
+    unseen: { entries: excused(lossTo(4)), notes: notes.slice(0, 4), anchors: notes.slice(3, 4) },
   },
 ];
 

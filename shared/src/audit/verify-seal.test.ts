@@ -184,7 +184,7 @@ test('a restore is told, explains what was lost with it, and nothing else', () =
   const lost = logOf(session('a', '1'), session('gone', '2', '3'), session('gone2', '4'));
   const before = [0, 3, 7, 9].map((size, number) => signCheckpoint(checkpointOf(lost, size, number), pair));
   const anchor = checkpointOf(lost, 9, 3);
-  const entry = restoreEntry('exporter', 1, anchor);
+  const entry = restoreEntry('exporter', 1, anchor, pair);
   const log = logOf(session('a', '1'), [logChain, [entry]], session('new', '5', '6', '7', '8'));
   const after = signCheckpoint(checkpointOf(log, log.length, 4, 1), pair);
   const kept = before.slice(0, 2);

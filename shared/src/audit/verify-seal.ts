@@ -1,7 +1,7 @@
 import { openNote, readNote } from './checkpoint.ts';
 import type { Checkpoint, LogKey } from './checkpoint.ts';
 import { sameBytes } from './digest.ts';
-import { acceptRotation, logChain, readRestore } from './log-chain.ts';
+import { acceptRotation, agreesWithRestore, logChain, readRestore } from './log-chain.ts';
 import type { LogRestore } from './log-chain.ts';
 import { createTreeHasher, emptyFrontier, leafHash } from './merkle.ts';
 import type { Frontier } from './merkle.ts';
@@ -30,7 +30,7 @@ export interface SealVerifier {
   /** Entries from 0 that a true checkpoint covers. What comes after is only chained. */
   covered(): number;
   checkpoints(): number;
-  /** Restores that the log tells of: what was written between backup and restore is gone, by its own words. */
+  /** Restores that the log tells of, signed by its key: what was written between backup and restore is gone, by its own words. */
   restores(): readonly LogRestore[];
 }
 
@@ -43,32 +43,41 @@ interface Noted {
   readonly checkpoint: Checkpoint;
 }
 
+interface Dispute {
+  readonly number: number;
+  readonly fault: ChainFault;
+  /** The checkpoint that the entries disagree with; null where the fault is another one. */
+  readonly noted: Noted | null;
+}
+
 /**
- * A verifier of checkpoints over the entries of an export. A checkpoint that disagrees is a fault, unless the log itself
- * tells of a restore that lost it.
+ * A verifier of checkpoints over the entries of an export. A checkpoint that disagrees is a fault, unless the log tells of
+ * a restore that lost it, in an entry that the key of its place has signed.
  */
 export function createSealVerifier(options: SealOptions): SealVerifier {
   const from = options.from ?? emptyFrontier;
   const hasher = createTreeHasher(from);
-  const disputed: { readonly number: number; readonly fault: ChainFault }[] = [];
+  const disputed: Dispute[] = [];
   const restores: LogRestore[] = [];
+  const keys = [options.key];
   let key = options.key;
   let hard: ChainFault | null = null;
   let covered = 0;
   let checked = 0;
 
-  const dispute = (number: number, kind: ChainFaultKind, more = ''): void => {
-    disputed.push({ number, fault: chainFault(sealName, number, kind, more) });
+  const dispute = (number: number, kind: ChainFaultKind, more = '', noted: Noted | null = null): void => {
+    disputed.push({ number, fault: chainFault(sealName, number, kind, more), noted });
   };
-  const waiting = arrange(options, from.size, dispute);
+  const known = arrange(options, from.size, dispute);
+  const waiting = [...known];
 
-  const check = ({ note, checkpoint }: Noted): void => {
-    const { number, root, epoch } = checkpoint;
-    if (openNote(note, key) === null) return dispute(number, 'checkpoint_forged');
-    if (epoch > 0 && !restores.some((restore) => restore.epoch === epoch))
-      return dispute(number, 'epoch_unexplained', ` (epoch ${epoch})`);
-    if (!sameBytes(root, hasher.root())) return dispute(number, 'root_differs', ` (size ${checkpoint.size})`);
-    covered = checkpoint.size;
+  const check = (noted: Noted): void => {
+    const { number, root, epoch, size } = noted.checkpoint;
+    if (openNote(noted.note, key) === null) return dispute(number, 'checkpoint_forged', '', noted);
+    const isExplained = restores.some((restore) => restore.epoch === epoch && restore.anchorNumber < number);
+    if (epoch > 0 && !isExplained) return dispute(number, 'epoch_unexplained', ` (epoch ${epoch})`, noted);
+    if (!sameBytes(root, hasher.root())) return dispute(number, 'root_differs', ` (size ${size})`, noted);
+    covered = size;
     checked += 1;
   };
   const checkDue = (): void => {
@@ -79,6 +88,23 @@ export function createSealVerifier(options: SealOptions): SealVerifier {
   };
   checkDue();
 
+  const isSigned = ({ note }: Noted): boolean => keys.some((one) => openNote(note, one) !== null);
+  const acceptRestore = (body: unknown): void => {
+    const restore = readRestore(body, key);
+    if (restore === null) return;
+    // what is known of the lost history must be the one that the entry cites; a note that nobody signed says nothing
+    if (known.every((noted) => agreesWithRestore(restore, noted.checkpoint) || !isSigned(noted)))
+      restores.push(restore);
+  };
+  /** Lost are checkpoints of earlier epochs behind the last one that the restored database has: that one must stand. */
+  const isLost = ({ number, fault, noted }: Dispute): boolean =>
+    restores.some(({ epoch, fromNumber, anchorNumber }) => {
+      if (number <= fromNumber || number > anchorNumber) return false;
+      return noted === null
+        ? fault.fault === 'checkpoint_gap'
+        : noted.checkpoint.epoch < epoch && isSigned(noted);
+    });
+
   return {
     push: (line) => {
       hasher.push(leafHash(Buffer.from(line.digest, 'hex')));
@@ -86,20 +112,22 @@ export function createSealVerifier(options: SealOptions): SealVerifier {
       if (line.type === 'log.key_rotated' && body !== null) {
         const next = acceptRotation(body, key);
         if (next === null) hard ??= chainFault(line.chain, line.seq, 'rotation_refused');
-        else key = next;
+        else {
+          key = next;
+          keys.push(next);
+        }
       }
-      const restore = line.type === 'log.restored' && body !== null ? readRestore(body) : null;
-      if (restore !== null) restores.push(restore);
+      if (line.type === 'log.restored' && body !== null) acceptRestore(body);
       checkDue();
     },
     finish: () => {
       if (hard !== null) return hard;
-      for (const { checkpoint } of waiting)
-        dispute(checkpoint.number, 'log_cut', ` (${checkpoint.size}, not ${hasher.size()})`);
+      for (const noted of waiting) {
+        const { number, size } = noted.checkpoint;
+        dispute(number, 'log_cut', ` (${size}, not ${hasher.size()})`, noted);
+      }
       waiting.length = 0;
-      const lost = (number: number): boolean =>
-        restores.some(({ fromNumber, anchorNumber }) => number > fromNumber && number <= anchorNumber);
-      const standing = disputed.filter(({ number }) => !lost(number));
+      const standing = disputed.filter((one) => !isLost(one));
       return standing.toSorted((one, other) => one.number - other.number)[0]?.fault ?? null;
     },
     covered: () => covered,

@@ -33,7 +33,7 @@ export const chainFaults = {
   split_view: 'two signed checkpoints of this number say different things',
   root_differs: 'the entries do not have the root that was signed',
   log_cut: 'the log has fewer entries than were signed',
-  epoch_unexplained: 'a new epoch begins without an entry that says which restore began it',
+  epoch_unexplained: 'a new epoch begins without a signed entry that says which restore began it',
   not_included: 'the proof that it is in the signed log does not hold',
   inconsistent: 'the proof that the log has only grown since the anchor does not hold',
   rotation_refused: 'the keys of the log did not sign this hand-over',

@@ -10,7 +10,7 @@ import {
   readNote,
 } from '@lemniscate/shared/audit/checkpoint.ts';
 import type { Checkpoint, LogKey } from '@lemniscate/shared/audit/checkpoint.ts';
-import { keyRotation } from '@lemniscate/shared/audit/log-chain.ts';
+import { keyRotation, restoreEntry } from '@lemniscate/shared/audit/log-chain.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { LogSigner } from '../application/ports/log-signer.ts';
 
@@ -40,6 +40,12 @@ export function createLogSigner(files: LogKeyFiles): LogSigner {
     return pair;
   };
 
+  const heldKey = (keyText: string): HeldKey => {
+    const pair = held.get(keyText);
+    if (pair === undefined) throw missing(files.key, keyText);
+    return pair;
+  };
+
   return {
     prepare: async (store, subject) => {
       const [origin, keys] = [await store.origin(), await store.keys()];
@@ -57,14 +63,15 @@ export function createLogSigner(files: LogKeyFiles): LogSigner {
       await writeWhole(`${files.key}.pub`, `${keys[0] ?? first.key.text}\n`);
     },
     sign: async (checkpoint, keyText) => {
-      const pair = held.get(keyText);
-      if (pair === undefined) throw missing(files.key, keyText);
+      const pair = heldKey(keyText);
       const text = checkpointText(checkpoint);
       await refuseOther(memory, checkpoint, text);
       const note = composeNote(text, pair.key, sign(null, Buffer.from(text), pair.secret));
       await writeWhole(memory, note);
       return note;
     },
+    restoreEntry: (subject, fromNumber, anchor, keyText) =>
+      restoreEntry(subject, fromNumber, anchor, heldKey(keyText)),
     restoredFrom: async (keys) => {
       if (files.restoredFrom === undefined) return null;
       const note = await readFile(files.restoredFrom, 'utf8');

@@ -1,6 +1,5 @@
 import { parseLogKey } from '@lemniscate/shared/audit/checkpoint.ts';
 import type { Checkpoint } from '@lemniscate/shared/audit/checkpoint.ts';
-import { restoreEntry } from '@lemniscate/shared/audit/log-chain.ts';
 import { createTreeHasher, emptyFrontier, leafHash } from '@lemniscate/shared/audit/merkle.ts';
 import type { TreeNode } from '@lemniscate/shared/audit/merkle.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -32,7 +31,8 @@ export interface SealPlace {
 export async function prepareSeal({ store, signer, subject }: SealDeps): Promise<SealPlace> {
   await signer.prepare(store, subject);
   const origin = await store.origin();
-  const keys = (await store.keys()).flatMap((text) => parseLogKey(text) ?? []);
+  const keyTexts = await store.keys();
+  const keys = keyTexts.flatMap((text) => parseLogKey(text) ?? []);
   const anchor = await signer.restoredFrom(keys);
   const last = await store.last();
   // the variable may stay set after it has done its work
@@ -45,7 +45,7 @@ export async function prepareSeal({ store, signer, subject }: SealDeps): Promise
     );
   // a last row without a signature was refused by the signer: another one of its number is known outside
   const kept = last === null ? -1 : last.note === null ? last.number - 1 : last.number;
-  await store.append(restoreEntry(subject, kept, anchor));
+  await store.append(signer.restoreEntry(subject, kept, anchor, keyTexts.at(-1) ?? ''));
   return { origin, restored: { epoch: anchor.epoch + 1, number: anchor.number + 1 } };
 }
 

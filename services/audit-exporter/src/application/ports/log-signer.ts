@@ -1,4 +1,5 @@
 import type { Checkpoint, LogKey } from '@lemniscate/shared/audit/checkpoint.ts';
+import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import type { SealStore } from './seal-store.ts';
 
 /** Holds the log's private keys. It remembers what it signed, so that a database that was set back cannot use it. */
@@ -13,6 +14,12 @@ export interface LogSigner {
    * @throws CodedError `audit_chain_broken` when it has signed another one of this number, or a later one
    */
   sign(checkpoint: Checkpoint, keyText: string): Promise<string>;
+  /**
+   * The entry with which a restored database begins its new epoch, signed.
+   * @param fromNumber last checkpoint that it has; -1: none
+   * @throws CodedError `configuration_invalid` when the key is not here
+   */
+  restoreEntry(subject: string, fromNumber: number, anchor: Checkpoint, keyText: string): AuditDraft;
   /** The checkpoint from which the operator says that the database was restored; null without one. */
   restoredFrom(keys: readonly LogKey[]): Promise<Checkpoint | null>;
 }
