@@ -35,6 +35,8 @@ export const chainFaults = {
   log_cut: 'the log has fewer entries than were signed',
   epoch_unexplained: 'a new epoch begins without a signed entry that says which restore began it',
   not_included: 'the proof that it is in the signed log does not hold',
+  not_covered: 'it is older than the newest checkpoint, which does not cover it',
+  unsealed: 'no checkpoint covers these entries',
   inconsistent: 'the proof that the log has only grown since the anchor does not hold',
   rotation_refused: 'the keys of the log did not sign this hand-over',
   manifest_gap: 'manifests before it are missing',

@@ -21,7 +21,15 @@ export interface ProvedEntry {
   readonly chain: string;
   readonly seq: number;
   readonly digest: Uint8Array;
+  /** RFC 3339, from the bytes that the digest is of. */
+  readonly at: string;
 }
+
+/**
+ * How much younger than an entry a checkpoint may be that does not cover it: entries get their place in the log after
+ * their commit, from an exporter with a clock of its own.
+ */
+const placedWithinMs = 60_000;
 
 /** What the proofs of one entry show; `covered` is the size of the signed log that has it. */
 export interface Proved {
@@ -30,8 +38,8 @@ export interface Proved {
 }
 
 /**
- * Asks the API for the last checkpoint and for proofs, and verifies both here. An entry that is younger than the last
- * checkpoint is not covered yet, which is no fault.
+ * Asks the API for the last checkpoint and for proofs, and verifies both here. An entry that has come since
+ * the last checkpoint is not covered yet, which is no fault; an older one has been left out.
  * @param anchor a note from outside; null: none
  */
 export async function proveOnline(
@@ -62,7 +70,7 @@ async function checkGrowth(api: Api, earlier: Checkpoint, later: Checkpoint): Pr
 
 async function checkEntry(
   api: Api,
-  { chain, seq, digest }: ProvedEntry,
+  { chain, seq, digest, at }: ProvedEntry,
   signed: Checkpoint,
 ): Promise<Proved> {
   const name = encodeURIComponent(chain);
@@ -71,7 +79,11 @@ async function checkEntry(
     if (isCodedError(error, 'not_found')) return null;
     throw error;
   });
-  if (proof === null) return { fault: null, covered: 0 };
+  if (proof === null) {
+    const isYoung = Date.parse(signed.at) - Date.parse(at) <= placedWithinMs;
+    const more = ` (checkpoint ${signed.number}, ${signed.at})`;
+    return { fault: isYoung ? null : chainFault(chain, seq, 'not_covered', more), covered: 0 };
+  }
   const holds = verifyInclusion(leafHash(digest), proof.index, signed, fromHex(proof.path));
   return holds
     ? { fault: null, covered: signed.size }

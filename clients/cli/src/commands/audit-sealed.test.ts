@@ -95,6 +95,18 @@ test('a rebuilt, cut or set back export is found', async (t) => {
   assert.equal((await verify(t, lines, checkpoints.toSpliced(1, 1))).fault, 'checkpoint_gap');
 });
 
+test('an export whose checkpoints were emptied is not verified, with an anchor or without', async (t) => {
+  assert.deepEqual(await verify(t, lines, []), { fault: 'unsealed', entries: 9, covered: 0 });
+  assert.equal((await verify(t, lines, checkpoints.slice(0, 1))).fault, 'unsealed');
+  assert.equal((await verify(t, lines, [], checkpoints[1])).fault, 'unsealed');
+  const note = signCheckpoint(checkpointOf(parsed(lines), 4, 1), pair);
+  assert.equal((await verify(t, lines, [], note)).fault, 'unsealed');
+  // what came after the last checkpoint is young, and a log without entries has nothing to cover
+  assert.equal((await verify(t, lines, checkpoints.slice(0, 2))).fault, null);
+  assert.equal((await verify(t, lines, checkpoints.slice(1, 2), checkpoints[1])).fault, null);
+  assert.equal((await verify(t, [], [])).fault, null);
+});
+
 /** The API of a fleet with these entries and checkpoints; `proofs` may come from another log. */
 function fleet(entries: readonly string[], signed: readonly string[], proofs: readonly string[] = entries) {
   const log = parsed(entries);
@@ -166,4 +178,21 @@ test('over the API: forged proofs, a rebuilt session, a log set back and a forei
   const foreign = checkpointOf(parsed(rebuilt), 9, 2);
   const line = toCheckpointLine({ ...foreign, note: signCheckpoint(foreign, makeKey()), frontier: [] });
   assert.equal((await prove(t, fleet(rebuilt, [line]))).fault, 'checkpoint_forged');
+});
+
+test('over the API: an entry that the log has left out is found by its age; a young one is not covered yet', async (t) => {
+  const sealedLater = (minutes: number): string => {
+    const at = new Date(Date.parse('2026-11-29T15:00:00.000Z') + minutes * 60_000).toISOString();
+    const checkpoint = { ...checkpointOf(parsed(lines), 9, 2), at };
+    return toCheckpointLine({ ...checkpoint, note: signCheckpoint(checkpoint, pair), frontier: [] });
+  };
+  const leftOut = (minutes: number) => {
+    const honest = fleet(lines, [...checkpoints.slice(0, 2), sealedLater(minutes)]);
+    return (path: string): unknown => {
+      if (path.startsWith('/v1/audit/proofs/inclusion')) throw new CodedError('not_found', 'Not in the log.');
+      return honest(path);
+    };
+  };
+  assert.deepEqual(await prove(t, leftOut(2)), { fault: 'not_covered', covered: 0 });
+  assert.deepEqual(await prove(t, leftOut(0.5)), { fault: null, covered: 0 });
 });

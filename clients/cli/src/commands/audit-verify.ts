@@ -10,7 +10,7 @@ import { chainsPageSchema, entriesPageSchema, fromStored } from '@lemniscate/sha
 import type { ChainsPage, EntriesPage, StoredEntry } from '@lemniscate/shared/audit/stored-entry.ts';
 import { chainFault, createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
 import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts';
-import { createSealVerifier } from '@lemniscate/shared/audit/verify-seal.ts';
+import { createSealVerifier, sealName } from '@lemniscate/shared/audit/verify-seal.ts';
 import { describeSeal, readAnchor, readLogKey, readNotes } from './audit-checkpoints.ts';
 import type { SealResult } from './audit-checkpoints.ts';
 import { indexOf, openExport } from './audit-export.ts';
@@ -125,7 +125,7 @@ async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVe
   const people = createActingPeople();
   const walked = await walkChain(io, chain, ends.get(chain), {}, people);
   const result = gather([walked], people);
-  const entry = { chain, seq: walked.entries, digest: walked.digest };
+  const entry = { chain, seq: walked.entries, digest: walked.digest, at: walked.at };
   return options.key === undefined || !result.verified ? result : proveSession(io, entry, result, options);
 }
 
@@ -160,6 +160,8 @@ export interface Walked {
   readonly fault: ChainFault | null;
   /** Of the last whole entry, as it was recomputed here. */
   readonly digest: Uint8Array;
+  /** Of the last entry; empty where there is none. */
+  readonly at: string;
   /** Ends of sessions that its entries cite. */
   readonly citations: readonly { readonly seq: number; readonly cited: Citation }[];
 }
@@ -199,6 +201,7 @@ export async function walkChain(
   const verifier = createChainVerifier(chain, anchor === undefined ? {} : { head: headOf(anchor) });
   const citations: { seq: number; cited: Citation }[] = [];
   let expected: ExpectedEnd = {};
+  let at = '';
   let after: number | null = 0;
   while (after !== null) {
     const path: string = `/v1/audit/chains/${encodeURIComponent(chain)}/entries?after=${after}&limit=1000`;
@@ -212,6 +215,7 @@ export async function walkChain(
       .some((fault) => fault !== null);
     page.entries.forEach(people.saw);
     people.named(page.people);
+    at = page.entries.at(-1)?.at ?? at;
     citations.push(...page.entries.flatMap(citedBy));
     expected = { head: headOf(page.head), closed: page.head.closed || must.closed === true };
     after = broken ? null : page.nextAfter;
@@ -222,6 +226,7 @@ export async function walkChain(
     fault: verifier.finish() ?? verifier.finish(expected),
     entries: verifier.count(),
     digest: verifier.digest(),
+    at,
     citations,
   };
 }
@@ -238,6 +243,7 @@ const missingChain = (chain: string): Walked => ({
   entries: 0,
   fault: chainFault(chain, 1, 'missing_chain'),
   digest: new Uint8Array(),
+  at: '',
   citations: [],
 });
 
@@ -319,17 +325,22 @@ async function verifySealed(path: string, options: Options): Promise<AuditVerifi
   const key = await readLogKey(options.key ?? '');
   const anchor = options.from === undefined ? null : await readAnchor(options.from);
   const first = anchor?.frontier === undefined ? 0 : anchor.number;
+  const notes =
+    options.checkpoints === undefined
+      ? await (await openExport(path)).notes(first)
+      : await readNotes(options.checkpoints, first);
   const seals = createSealVerifier({
     key,
-    notes:
-      options.checkpoints === undefined
-        ? await (await openExport(path)).notes(first)
-        : await readNotes(options.checkpoints, first),
+    notes,
     anchors: anchor === null ? [] : [anchor.note],
     ...(anchor?.frontier === undefined ? {} : { from: anchor.frontier }),
   });
   const { result } = await walkFile(path, anchor?.frontier?.size ?? 0, seals.push);
-  const fault = result.verified ? seals.finish() : null;
+  const disagreement = result.verified ? seals.finish() : null;
+  // chains alone can be computed anew by anybody: without a checkpoint they prove nothing
+  const isUnsealed = result.entries > 0 && (notes.length === 0 || seals.covered() === 0);
+  const fault =
+    disagreement ?? (result.verified && isUnsealed ? chainFault(sealName, first, 'unsealed') : null);
   const sealed = { covered: seals.covered(), checkpoints: seals.checkpoints(), restores: seals.restores() };
   if (fault === null) return { ...result, sealed };
   return { ...result, verified: false, faults: [fault], sealed };
