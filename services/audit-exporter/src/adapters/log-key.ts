@@ -7,12 +7,17 @@ import {
   composeNote,
   logKey,
   openNote,
-  readNote,
+  parseLogKey,
 } from '@lemniscate/shared/audit/checkpoint.ts';
 import type { Checkpoint, LogKey } from '@lemniscate/shared/audit/checkpoint.ts';
 import { keyRotation, restoreEntry } from '@lemniscate/shared/audit/log-chain.ts';
+import type { Frontier } from '@lemniscate/shared/audit/merkle.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { LogSigner } from '../application/ports/log-signer.ts';
+import type { SealStore } from '../application/ports/seal-store.ts';
+import { provenFrontier } from './log-growth.ts';
+import { memoryText, noteOf, readMemory } from './signed-memory.ts';
+import type { Remembered } from './signed-memory.ts';
 
 /** Where the log's keys lie. */
 export interface LogKeyFiles {
@@ -29,7 +34,7 @@ interface HeldKey {
   readonly secret: KeyObject;
 }
 
-/** Signs with keys in files. Beside the key, `.last` holds the last note that was signed and `.pub` the public key. */
+/** Signs with keys in files. Beside the key, `.last` holds the last checkpoint that was signed, with its frontier, and `.pub` the public key. */
 export function createLogSigner(files: LogKeyFiles): LogSigner {
   const held = new Map<string, HeldKey>();
   const memory = `${files.key}.last`;
@@ -44,6 +49,35 @@ export function createLogSigner(files: LogKeyFiles): LogSigner {
     const pair = held.get(keyText);
     if (pair === undefined) throw missing(files.key, keyText);
     return pair;
+  };
+
+  const restoredFrom: LogSigner['restoredFrom'] = async (keys) => {
+    if (files.restoredFrom === undefined) return null;
+    const note = noteOf(await readFile(files.restoredFrom, 'utf8'));
+    const opened = keys.map((key) => openNote(note, key)).find((checkpoint) => checkpoint !== null);
+    if (opened !== undefined) return opened;
+    throw new CodedError(
+      'configuration_invalid',
+      `LEMNISCATE_LOG_RESTORED_FROM: ${files.restoredFrom} is no checkpoint that a key of this log has signed.`,
+    );
+  };
+  /** What was proved last: a checkpoint is held against the log before its row is written, and signed after. */
+  let proved: { readonly text: string; readonly frontier: Frontier } | null = null;
+  const prove = async (checkpoint: Checkpoint, store: SealStore): Promise<Frontier> => {
+    const text = checkpointText(checkpoint);
+    const file = await readOrNull(memory);
+    const read = file === null ? null : readMemory(memory, file);
+    const remembered = read?.checkpoint.origin === checkpoint.origin ? read : null;
+    refuseOther(memory, checkpoint.number, text, remembered);
+    if (proved?.text === text) return proved.frontier;
+    const texts = files.restoredFrom === undefined ? [] : await store.keys();
+    const frontier = await provenFrontier(checkpoint, store, {
+      memory: remembered,
+      keys: [...held.values()].map(({ key }) => key),
+      restoredFrom: await restoredFrom(texts.flatMap((key) => parseLogKey(key) ?? [])),
+    });
+    proved = { text, frontier };
+    return frontier;
   };
 
   return {
@@ -62,34 +96,26 @@ export function createLogSigner(files: LogKeyFiles): LogSigner {
         await store.rotateKey(next.key.text, keyRotation(subject, first, next));
       await writeWhole(`${files.key}.pub`, `${keys[0] ?? first.key.text}\n`);
     },
-    sign: async (checkpoint, keyText) => {
+    hold: async (checkpoint, store) => {
+      await prove(checkpoint, store);
+    },
+    sign: async (checkpoint, keyText, store) => {
       const pair = heldKey(keyText);
       const text = checkpointText(checkpoint);
-      await refuseOther(memory, checkpoint, text);
+      const frontier = await prove(checkpoint, store);
       const note = composeNote(text, pair.key, sign(null, Buffer.from(text), pair.secret));
-      await writeWhole(memory, note);
+      await writeWhole(memory, memoryText(checkpoint, note, frontier));
       return note;
     },
     restoreEntry: (subject, fromNumber, anchor, keyText) =>
       restoreEntry(subject, fromNumber, anchor, heldKey(keyText)),
-    restoredFrom: async (keys) => {
-      if (files.restoredFrom === undefined) return null;
-      const note = await readFile(files.restoredFrom, 'utf8');
-      const opened = keys.map((key) => openNote(note, key)).find((checkpoint) => checkpoint !== null);
-      if (opened !== undefined) return opened;
-      throw new CodedError(
-        'configuration_invalid',
-        `LEMNISCATE_LOG_RESTORED_FROM: ${files.restoredFrom} is no checkpoint that a key of this log has signed.`,
-      );
-    },
+    restoredFrom,
   };
 }
 
 /** A signer's memory: it never signs behind what it has signed, nor two of one number. */
-async function refuseOther(memory: string, { origin, number }: Checkpoint, text: string): Promise<void> {
-  const read = readNote((await readOrNull(memory)) ?? '');
-  if (read === null || read.checkpoint.origin !== origin) return;
-  if (read.checkpoint.number < number || read.text === text) return;
+function refuseOther(memory: string, number: number, text: string, read: Remembered | null): void {
+  if (read === null || read.checkpoint.number < number || read.text === text) return;
   throw new CodedError(
     'audit_chain_broken',
     `Checkpoint ${number} is refused: ${memory} holds checkpoint ${read.checkpoint.number}, which this database does not ` +

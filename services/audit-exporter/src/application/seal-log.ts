@@ -65,6 +65,8 @@ export async function sealOnce(deps: SealDeps, place: SealPlace): Promise<boolea
   const added = row.frontier.size - (last?.frontier.size ?? 0);
   const elapsed = last === null ? Infinity : Date.parse(row.at) - Date.parse(last.at);
   if (added === 0 && elapsed < deps.everyMs && row.epoch === last?.epoch) return false;
+  // a log that was rewritten gets no row: an unsigned one could not be taken back once the log is put right
+  await deps.signer.hold(checkpointOf(place.origin, row), store);
   // the row first: whoever is frozen here finds its number taken, and its successor signs the same bytes
   await store.seal(row, nodes);
   await publish(deps, place.origin, row);
@@ -93,9 +95,11 @@ async function nextRow(
 }
 
 async function publish({ store, signer }: SealDeps, origin: string, row: SealRow): Promise<void> {
-  const { number, epoch, root, at, frontier } = row;
-  const key = await store.keyFor(frontier.size);
+  const key = await store.keyFor(row.frontier.size);
   if (key === null) throw new CodedError('internal', 'The audit log has no key to sign with.');
-  const checkpoint: Checkpoint = { origin, size: frontier.size, root, number, epoch, at };
-  await store.publish(number, await signer.sign(checkpoint, key));
+  await store.publish(row.number, await signer.sign(checkpointOf(origin, row), key, store));
+}
+
+function checkpointOf(origin: string, { number, epoch, root, at, frontier }: SealRow): Checkpoint {
+  return { origin, size: frontier.size, root, number, epoch, at };
 }

@@ -59,6 +59,12 @@ export function createSealStore(query: Query, now: () => Date): SealStore {
       const rows = await query<CheckpointRow>('SELECT * FROM audit_checkpoints ORDER BY number DESC LIMIT 1');
       return rows[0] === undefined ? null : toSealRow(rows[0]);
     },
+    lastSigned: async () => {
+      const rows = await query<CheckpointRow>(
+        'SELECT * FROM audit_checkpoints WHERE note IS NOT NULL ORDER BY number DESC LIMIT 1',
+      );
+      return rows[0] === undefined ? null : toSealRow(rows[0]);
+    },
     digests: async (from, limit) => {
       const rows = await query<{ digest: Uint8Array }>(
         `SELECT digest FROM audit_log JOIN audit_entries USING (chain, seq)

@@ -10,10 +10,15 @@ export interface LogSigner {
    */
   prepare(store: SealStore, subject: string): Promise<void>;
   /**
-   * The signed note of a checkpoint.
-   * @throws CodedError `audit_chain_broken` when it has signed another one of this number, or a later one
+   * Holds a checkpoint against what this signer signed last: it must extend that, by the entries' digests since.
+   * @throws CodedError `audit_chain_broken` when it does not, or is another one of a number that was signed
    */
-  sign(checkpoint: Checkpoint, keyText: string): Promise<string>;
+  hold(checkpoint: Checkpoint, store: SealStore): Promise<void>;
+  /**
+   * The signed note of a checkpoint, which is held against what was signed before.
+   * @throws CodedError `audit_chain_broken` as `hold` does
+   */
+  sign(checkpoint: Checkpoint, keyText: string, store: SealStore): Promise<string>;
   /**
    * The entry with which a restored database begins its new epoch, signed.
    * @param fromNumber last checkpoint that it has; -1: none

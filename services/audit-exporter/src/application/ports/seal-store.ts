@@ -31,6 +31,8 @@ export interface SealStore {
   /** Index of the last entry of that chain; null where it has none yet. */
   lastOwnIndex(): Promise<number | null>;
   last(): Promise<SealRow | null>;
+  /** The last one that has a signature; whose it is, is not looked at. */
+  lastSigned(): Promise<SealRow | null>;
   /** Digests of entries from an index on, in order. */
   digests(from: number, limit: number): Promise<Uint8Array[]>;
   /** Commits a checkpoint and the nodes of the tree that are new with it. @throws when its number is taken */
