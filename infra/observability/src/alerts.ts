@@ -109,6 +109,15 @@ export const alerts: readonly Alert[] = [
     summary: 'Deliveries of the audit log to {{ $labels.sink }} fail.',
   },
   {
+    name: 'LemniscateSealFailing',
+    runbook: 'export-lag',
+    expression: 'max(lemniscate_export_seal_failing) == 1',
+    for: '1m',
+    severity: 'page',
+    summary:
+      'The audit log gets no signed checkpoints: the key is away, or the log was rewritten or set back.',
+  },
+  {
     name: 'LemniscateNobodyExports',
     runbook: 'export-lag',
     expression: 'sum(lemniscate_export_leading) < 1 or max(lemniscate_export_pending_entries) > 100000',

@@ -251,6 +251,7 @@ test(
       role: 'leading',
       pending: 0,
       size: await logSize(),
+      sealFailure: null,
       sinks: [{ name: `file:${file}`, behind: 0, lagSeconds: 0, failure: null }],
     });
     assert.equal((await health('/none')).status, 404);

@@ -74,6 +74,7 @@ export const metricCatalogue = {
   lemniscate_export_leading: gauge('1 on the exporter that orders and ships the audit log.'),
   lemniscate_export_pending_entries: gauge('Audit entries that have no index yet.'),
   lemniscate_export_entries: gauge('Audit entries that have one.'),
+  lemniscate_export_seal_failing: gauge('1 while no checkpoint of the audit log can be signed.'),
   lemniscate_export_behind_entries: gauge('Entries that a sink has not confirmed.', 'sink'),
   lemniscate_export_lag_seconds: gauge('Age of the oldest of them.', 'sink'),
   lemniscate_export_sink_failing: gauge('1 while deliveries to a sink fail.', 'sink'),

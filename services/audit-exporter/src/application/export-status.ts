@@ -16,6 +16,8 @@ export interface ExportStatus {
   readonly pending: number;
   /** Entries that have one. */
   readonly size: number;
+  /** What the last attempt to seal the log failed with; null while it works and while another exporter leads. */
+  readonly sealFailure: string | null;
   /** Empty while another exporter leads. */
   readonly sinks: readonly SinkStatus[];
 }

@@ -8,7 +8,7 @@ import { errorFields } from '../log.ts';
 
 /**
  * `/healthz`: 200 while the process can say how it is, with role, backlog and each sink's lag. `/readyz`: 200 once it
- * leads or stands by, and no sink of its own is failing. `/metrics`: the same for a scraper.
+ * leads or stands by, the log can be sealed, and no sink of its own is failing. `/metrics`: the same for a scraper.
  * @throws CodedError `port_in_use`
  */
 export async function serveHealth(
@@ -34,7 +34,10 @@ export async function serveHealth(
     if (request.url !== '/healthz' && request.url !== '/readyz') return answer(404, { error: 'not found' });
     status().then(
       (now) => {
-        const ready = now.role !== 'disconnected' && now.sinks.every(({ failure }) => failure === null);
+        const ready =
+          now.role !== 'disconnected' &&
+          now.sealFailure === null &&
+          now.sinks.every(({ failure }) => failure === null);
         answer(request.url === '/healthz' || ready ? 200 : 503, now);
       },
       (error: unknown) => answer(503, errorFields(error)),

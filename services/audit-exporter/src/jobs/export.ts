@@ -6,6 +6,7 @@ import { createShippedTrace } from '../application/trace-shipped.ts';
 import type { Log } from '../log.ts';
 import { startOrderEntries } from './order-entries.ts';
 import type { SealDeps } from '../application/seal-log.ts';
+import type { Job } from './loop.ts';
 import { startSeal } from './seal.ts';
 import { startTellSettings } from './tell-settings.ts';
 import { startShip } from './ship.ts';
@@ -38,6 +39,7 @@ export function startExport(deps: ExportDeps): Export {
   const { begin, sinks, seal, subject, settings, log, now, tracer = null } = deps;
   let wakeOrder = (): void => undefined;
   let ships: readonly ShipJob[] = [];
+  let seals: Job | null = null;
 
   const work = async (term: Term, until: Promise<void>): Promise<void> => {
     const traced = tracer === null ? null : { onShipped: createShippedTrace(tracer, term.store), now };
@@ -47,6 +49,7 @@ export function startExport(deps: ExportDeps): Export {
     const order = startOrderEntries(term.store, log, wakeShips);
     const sealing =
       seal === null ? null : startSeal({ ...seal, subject, store: term.seals, now }, log, wakeShips);
+    seals = sealing;
     wakeOrder = order.wake;
     await until;
     await configured.stop();
@@ -55,12 +58,13 @@ export function startExport(deps: ExportDeps): Export {
     await sealing?.stop();
     await Promise.all(ships.map((ship) => ship.stop()));
     ships = [];
+    seals = null;
   };
   const terms = startTerms({ begin, log, work, notified: () => wakeOrder() });
 
   const status = async (): Promise<ExportStatus> => {
     const [role, term, shipping] = [terms.role(), terms.term(), ships];
-    if (term === null) return { role, pending: 0, size: 0, sinks: [] };
+    if (term === null) return { role, pending: 0, size: 0, sealFailure: null, sinks: [] };
     const { pending, size, at } = await term.store.backlog(shipping.map((ship) => ship.next() ?? 0));
     const status = shipping.map((ship, place): SinkStatus => {
       const oldest = at[place] ?? null;
@@ -71,7 +75,7 @@ export function startExport(deps: ExportDeps): Export {
         failure: ship.failure(),
       };
     });
-    return { role, pending, size, sinks: status };
+    return { role, pending, size, sealFailure: seals?.failure() ?? null, sinks: status };
   };
   return { status, stop: terms.stop };
 }
