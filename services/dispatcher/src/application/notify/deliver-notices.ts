@@ -72,7 +72,8 @@ async function deliverOne(deps: NoticeDeps, row: DueRow): Promise<void> {
     }
     const wait = outcome.gone === true ? null : nextWait(row.tries, outcome.retryAfterSeconds, deps.random);
     await tx.query(
-      `UPDATE notices SET state = CASE WHEN $2::float8 IS NULL THEN 'failed' ELSE 'pending' END,
+      // what was erased meanwhile is not tried again
+      `UPDATE notices SET state = CASE WHEN $2::float8 IS NULL OR payload -> 'data' = '{}' THEN 'failed' ELSE 'pending' END,
          due_at = now() + make_interval(secs => coalesce($2::float8, 0)) WHERE id = $1`,
       [row.id, wait],
     );

@@ -62,11 +62,16 @@ export async function sendAgain(
   await database.transaction(async (tx) => {
     await findTarget(tx, person, target, 'FOR UPDATE');
     const [row] = await tx.query(
-      `UPDATE notices SET state = 'pending', tries = 0, due_at = now() WHERE id = $1 AND target_id = $2 RETURNING id`,
+      `UPDATE notices SET state = 'pending', tries = 0, due_at = now() WHERE id = $1 AND target_id = $2
+         AND payload -> 'data' <> '{}' RETURNING id`,
       [message, target],
     );
     if (row === undefined)
-      throw new CodedError('not_found', `Target ${target} has no message ${message}.`, { message });
+      throw new CodedError(
+        'not_found',
+        `Target ${target} has no message ${message}, or what it said was erased.`,
+        { message },
+      );
   });
 }
 

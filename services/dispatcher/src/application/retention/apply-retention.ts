@@ -6,7 +6,7 @@ import type { Database } from '../ports/transaction.ts';
 import type { Signals } from '../signals.ts';
 import { eraseWithin } from './erase-session.ts';
 import { isHeld, takeHoldTurn } from './holds.ts';
-import { addRemoved, stores } from './stores.ts';
+import { addRemoved, hasDiff, stores } from './stores.ts';
 import type { RemovableSession } from './stores.ts';
 
 export interface RetentionDeps {
@@ -24,7 +24,8 @@ const due: Readonly<Record<'sessions' | 'logs' | 'diffs' | 'snapshots' | 'conten
   sessions: 's.erased_at IS NULL',
   logs: 'EXISTS (SELECT FROM session_events e WHERE e.session_id = s.id)',
   diffs: `EXISTS (SELECT FROM diffs d WHERE d.session_id = s.id
-    AND (d.patch IS NOT NULL OR d.object_sha256 IS NOT NULL OR d.summary -> 'files' <> '[]'))`,
+    AND (d.patch IS NOT NULL OR d.object_sha256 IS NOT NULL OR d.summary -> 'files' <> '[]'))
+    OR EXISTS (SELECT FROM checkpoints c WHERE c.session_id = s.id AND ${hasDiff})`,
   snapshots: 'EXISTS (SELECT FROM checkpoints p WHERE p.session_id = s.id)',
   content: 'EXISTS (SELECT FROM retained_content c WHERE c.session_id = s.id AND c.expires_at <= now())',
 };
@@ -61,7 +62,7 @@ async function applyRule(
     await takeHoldTurn(tx, 'removing');
     const sessions = await tx.query<RemovableSession & Record<string, unknown>>(
       `SELECT s.id, s.project_id FROM sessions s
-       WHERE s.project_id = $1 AND s.ended_at <= now() - make_interval(days => $2) AND ${due[rule]} AND NOT ${isHeld}
+       WHERE s.project_id = $1 AND s.ended_at <= now() - make_interval(days => $2) AND (${due[rule]}) AND NOT ${isHeld}
        ORDER BY s.id LIMIT ${atOnce} FOR UPDATE SKIP LOCKED`,
       [project, days],
     );

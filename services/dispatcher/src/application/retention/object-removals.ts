@@ -24,6 +24,10 @@ export async function removeObjects({
        OR EXISTS (SELECT FROM retained_content c WHERE c.object_key = r.key)
        OR EXISTS (SELECT FROM diffs d WHERE d.object_sha256 = right(r.key, 64))
        OR EXISTS (SELECT FROM checkpoints p WHERE right(r.key, 64) IN (p.archive_sha256, p.transcript_sha256, p.diff_object_sha256))
+       OR EXISTS (SELECT FROM session_files f WHERE f.sha256 = right(r.key, 64))
+       OR EXISTS (SELECT FROM memories m WHERE m.files @> jsonb_build_array(jsonb_build_object('sha256', right(r.key, 64))))
+       OR EXISTS (SELECT FROM memory_proposals w WHERE w.state = 'waiting'
+         AND w.files @> jsonb_build_array(jsonb_build_object('sha256', right(r.key, 64))))
        OR EXISTS (SELECT FROM environments v WHERE v.state = 'ready' AND v.archive_sha256 = right(r.key, 64))
        OR EXISTS (SELECT FROM uploads u WHERE u.sha256 = right(r.key, 64)) AS meant
      FROM object_removals r ORDER BY r.since LIMIT ${atOnce}`,

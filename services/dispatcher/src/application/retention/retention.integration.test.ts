@@ -87,14 +87,76 @@ async function endedSession(marker: string, person = 'person-1'): Promise<Attemp
   await record.objects.put(objectKey('local', archiveDigest), archive);
   await query(
     `INSERT INTO checkpoints (session_id, number, attempt, cause, event_position, base_commit, transcript_sha256,
-       transcript_bytes, archive_sha256, archive_bytes, workspace_digest, home_digest)
-     VALUES ($1, 1, 1, 'pause', 1, 'b', $2, 1, $2, 1, '', '')`,
-    [id, archiveDigest],
+       transcript_bytes, archive_sha256, archive_bytes, workspace_digest, home_digest, diff_summary, diff_patch,
+       diff_object_sha256)
+     VALUES ($1, 1, 1, 'pause', 1, 'b', $2, 1, $2, 1, '', '', $3, $4, $5)`,
+    [id, archiveDigest, summary, Buffer.from(`+${marker}`), await stored(claim, `diff ${marker}`)],
   );
+  await leaveFile(claim, marker);
   await record.database.transaction((tx) =>
     endSession(record, tx, { sessionId: id, reason: 'finished', message: `done ${marker}`, subject: person }),
   );
   return claim;
+}
+
+/** An object that the session's attempt has sent. @returns its digest */
+async function stored({ sessionId }: AttemptClaim, words: string): Promise<string> {
+  const bytes = Buffer.from(`${words} of ${sessionId}`);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  await record.objects.put(objectKey('local', sha256), bytes);
+  await record.database.query(
+    `INSERT INTO uploads (id, project_id, owner, sha256, bytes, state, completed_at)
+     VALUES ($1, 'local', 'attempt:' || $2 || '/1', $3, $4, 'stored', now())`,
+    [record.newId('upload'), sessionId, sha256, bytes.length],
+  );
+  return sha256;
+}
+
+/** A file of the session, attached to an object, a comment of its agent there, and what targets were told of both. */
+async function leaveFile(claim: AttemptClaim, marker: string): Promise<void> {
+  const id = claim.sessionId;
+  const query = (text: string, values: unknown[]) => record.database.query(text, values);
+  const file = await stored(claim, `file ${marker}`);
+  await query('INSERT INTO session_files (session_id, path, sha256, bytes) VALUES ($1, $2, $3, 1)', [
+    id,
+    `${marker}.md`,
+    file,
+  ]);
+  const object = `object-of-${id}`;
+  await query(
+    `INSERT INTO objects (id, project_id, type, title, body, status, actor_kind, created_by)
+     VALUES ($1, 'local', 'task', 'A task', '', 'open', 'person', 'somebody')`,
+    [object],
+  );
+  await query(
+    `INSERT INTO object_files (object_id, session_id, path, actor_kind, attached_by) VALUES ($1, $2, $3, 'agent', 'fixer')`,
+    [object, id, `${marker}.md`],
+  );
+  await query(
+    `INSERT INTO object_history (object_id, act, actor_kind, acted_by, session_id, detail)
+     VALUES ($1, 'attached', 'agent', 'fixer', $2, jsonb_build_object('session', $2::text, 'files', ARRAY[$3::text]))`,
+    [object, id, `${marker}.md`],
+  );
+  await query(
+    `INSERT INTO object_comments (id, object_id, body, actor_kind, created_by, session_id)
+     VALUES ('comment-of-' || $2, $1, $3, 'agent', 'fixer', $2)`,
+    [object, id, `commented ${marker}`],
+  );
+  await query(
+    `INSERT INTO notify_targets (id, project_id, definition, enabled, changed_by)
+     VALUES ('target', '*', '{}', true, 'fleet') ON CONFLICT DO NOTHING`,
+    [],
+  );
+  const data = [
+    { comment: `comment-of-${id}`, body: `commented ${marker}` },
+    { session: id, note: marker },
+  ];
+  for (const each of data)
+    await query(
+      `INSERT INTO notices (target_id, type, payload, about) VALUES ('target', 'test',
+         jsonb_build_object('type', 'test', 'data', $1::jsonb), gen_random_uuid())`,
+      [JSON.stringify(each)],
+    );
 }
 
 /** Every table that holds the text in any of its columns, whatever their type. */
@@ -136,14 +198,24 @@ test('an erased session is found nowhere, its object neither, and its chain and 
   // the search can find it
   assert.deepEqual(await tablesWith('MARKERone'), [
     'approvals',
+    'checkpoints',
     'diffs',
+    'notices',
+    'object_comments',
+    'object_files',
+    'object_history',
     'session_events',
+    'session_files',
     'sessions',
     'tool_calls',
   ]);
   assert.ok((await record.objects.size(key)) !== null);
   const archive = createHash('sha256').update(`archive ${claim.sessionId} MARKERone`).digest('hex');
   assert.ok((await record.objects.size(objectKey('local', archive))) !== null);
+  const sent = ['diff', 'file'].map((kind) =>
+    objectKey('local', createHash('sha256').update(`${kind} MARKERone of ${claim.sessionId}`).digest('hex')),
+  );
+  for (const each of sent) assert.ok((await record.objects.size(each)) !== null);
   const removed = await eraseSession(deps, admin, claim.sessionId);
   assert.ok(
     (removed['events'] ?? 0) >= 2 &&
@@ -154,7 +226,16 @@ test('an erased session is found nowhere, its object neither, and its chain and 
   await removeObjects(record);
   assert.deepEqual(await tablesWith('MARKERone'), []);
   assert.equal(await record.objects.size(key), null);
-  assert.equal(await record.objects.size(objectKey('local', archive)), null);
+  for (const each of [...sent, objectKey('local', archive)])
+    assert.equal(await record.objects.size(each), null);
+  // what waited to be told is not told, and its row stands
+  const notices = await record.database.query<{ state: string }>(
+    `SELECT state FROM notices WHERE payload -> 'data' = '{}'`,
+  );
+  assert.deepEqual(
+    notices.map(({ state }) => state),
+    ['failed', 'failed'],
+  );
   const entry = await last(reviewChain('local'));
   assert.equal(entry?.type, 'session.erased');
   assert.equal(entry.subject, admin.subject);
@@ -215,17 +296,25 @@ test('each rule removes its store when the days are over, not before, and says h
       claim.sessionId,
       days,
     ]);
-  await setRules(deps, admin, 'local', { ...noRules, logs: 7, diffs: 30, snapshots: 30 });
+  await setRules(deps, admin, 'local', { ...noRules, logs: 7, diffs: 30, snapshots: 40 });
   await age(6);
   assert.equal(await applyRetention(deps), 0);
   await age(8);
   assert.equal(await applyRetention(deps), 1);
-  assert.deepEqual(await tablesWith('MARKERrule'), ['approvals', 'diffs', 'sessions', 'tool_calls']);
+  const left = await tablesWith('MARKERrule');
+  assert.ok(!left.includes('session_events') && left.includes('diffs') && left.includes('checkpoints'));
   const { body } = (await last(reviewChain('local'))) ?? assert.fail();
   assert.deepEqual([body['rule'], body['days'], body['sessions']], ['logs', 7, 1]);
   await age(31);
-  assert.equal(await applyRetention(deps), 2);
+  assert.equal(await applyRetention(deps), 1);
   assert.ok(!(await tablesWith('MARKERrule')).includes('diffs'));
+  assert.ok(!(await tablesWith('MARKERrule')).includes('checkpoints'), 'the patch of a checkpoint');
+  const snapshots = await record.database.query('SELECT FROM checkpoints WHERE session_id = $1', [
+    claim.sessionId,
+  ]);
+  assert.equal(snapshots.length, 1, 'the snapshot has a rule of its own');
+  await age(41);
+  assert.equal(await applyRetention(deps), 1);
   assert.equal(await applyRetention(deps), 0);
   await setRules(deps, admin, 'local', noRules);
 });

@@ -18,6 +18,8 @@ export const stores = {
   diffs: removeDiff,
   snapshots: removeSnapshots,
   content: removeContent,
+  files: removeFiles,
+  notices: removeNotices,
   words: removeWords,
 } as const satisfies Readonly<
   Record<string, (tx: Transaction, session: RemovableSession) => Promise<Removed>>
@@ -33,8 +35,9 @@ async function removeLogs(tx: Transaction, { id }: RemovableSession): Promise<Re
   return { events: rows.length, segments: new Set(keys).size };
 }
 
+/** The offered diff, and what checkpoints hold of the same change. */
 async function removeDiff(tx: Transaction, { id, project_id }: RemovableSession): Promise<Removed> {
-  const [diff] = await tx.query<{ object_sha256: string | null }>(
+  const offered = await tx.query<{ object_sha256: string | null }>(
     `WITH before AS (SELECT object_sha256 FROM diffs WHERE session_id = $1)
      UPDATE diffs SET patch = NULL, object_sha256 = NULL, accepted_files = NULL,
        summary = summary || '{"files":[]}', state = CASE state WHEN 'offered' THEN 'discarded' ELSE state END
@@ -42,28 +45,91 @@ async function removeDiff(tx: Transaction, { id, project_id }: RemovableSession)
      RETURNING (SELECT object_sha256 FROM before) AS object_sha256`,
     [id],
   );
-  if (diff === undefined) return {};
-  await tx.query('UPDATE diff_votes SET files = NULL WHERE session_id = $1', [id]);
-  if (diff.object_sha256 !== null) await removeUploaded(tx, { id, project_id }, [diff.object_sha256]);
-  return { diffs: 1 };
+  const kept = await tx.query<{ object_sha256: string | null }>(
+    `WITH before AS (SELECT number, diff_object_sha256 FROM checkpoints WHERE session_id = $1)
+     UPDATE checkpoints c SET diff_summary = NULL, diff_patch = NULL, diff_object_sha256 = NULL FROM before
+     WHERE c.session_id = $1 AND c.number = before.number AND ${hasDiff}
+     RETURNING before.diff_object_sha256 AS object_sha256`,
+    [id],
+  );
+  if (offered.length > 0) await tx.query('UPDATE diff_votes SET files = NULL WHERE session_id = $1', [id]);
+  const objects = [...offered, ...kept].flatMap(({ object_sha256 }) => object_sha256 ?? []);
+  await removeUploaded(tx, { id, project_id }, objects);
+  return {
+    ...(offered.length > 0 ? { diffs: offered.length } : {}),
+    ...(kept.length > 0 ? { checkpointDiffs: kept.length } : {}),
+  };
 }
+
+/** SQL: whether the checkpoint `c` holds a diff. */
+export const hasDiff = `(c.diff_summary IS NOT NULL OR c.diff_patch IS NOT NULL OR c.diff_object_sha256 IS NOT NULL)`;
 
 /** What a session resumes from: archives of its workspace and home, and its transcript. */
 async function removeSnapshots(tx: Transaction, session: RemovableSession): Promise<Removed> {
-  const rows = await tx.query<{ transcript_sha256: string; archive_sha256: string }>(
-    'DELETE FROM checkpoints WHERE session_id = $1 RETURNING transcript_sha256, archive_sha256',
+  const rows = await tx.query<{ objects: string[] }>(
+    `DELETE FROM checkpoints WHERE session_id = $1
+     RETURNING array_remove(ARRAY[transcript_sha256, archive_sha256, diff_object_sha256], NULL) AS objects`,
     [session.id],
   );
-  const objects = rows.flatMap(({ transcript_sha256, archive_sha256 }) => [
-    transcript_sha256,
-    archive_sha256,
-  ]);
-  await removeUploaded(tx, session, objects);
+  await removeUploaded(
+    tx,
+    session,
+    rows.flatMap(({ objects }) => objects),
+  );
   return { snapshots: rows.length };
 }
 
 async function removeContent(tx: Transaction, { id }: RemovableSession): Promise<Removed> {
   return (await shredSession(tx, id)) ? { retainedContent: 1 } : {};
+}
+
+/** What the agent wrote for people, and the links to it: a path can say as much as a file. */
+async function removeFiles(tx: Transaction, session: RemovableSession): Promise<Removed> {
+  const links = await tx.query<{ object_id: string }>(
+    'DELETE FROM object_files WHERE session_id = $1 RETURNING object_id',
+    [session.id],
+  );
+  await tx.query(
+    `UPDATE object_history SET detail = detail || '{"files":[]}'
+     WHERE object_id = ANY ($2) AND act = 'attached' AND detail ->> 'session' = $1`,
+    [session.id, [...new Set(links.map(({ object_id }) => object_id))]],
+  );
+  const files = await tx.query<{ sha256: string }>(
+    'DELETE FROM session_files WHERE session_id = $1 RETURNING sha256',
+    [session.id],
+  );
+  if (files.length === 0) return {};
+  await removeUploaded(
+    tx,
+    session,
+    files.map(({ sha256 }) => sha256),
+  );
+  return { files: files.length };
+}
+
+/** What targets were told of the session and of its comments. */
+async function removeNotices(tx: Transaction, { id }: RemovableSession): Promise<Removed> {
+  const notices = await emptyNotices(
+    tx,
+    `payload -> 'data' ->> 'session' = $1
+     OR payload -> 'data' ->> 'comment' IN (SELECT c.id FROM object_comments c WHERE c.session_id = $1)`,
+    id,
+  );
+  return notices === 0 ? {} : { notices };
+}
+
+/**
+ * Empties messages: their rows stay, for they say that something was delivered. One that still waits is not sent, and
+ * nobody can have it sent again.
+ * @returns how many
+ */
+export async function emptyNotices(tx: Transaction, which: string, value: string): Promise<number> {
+  const rows = await tx.query(
+    `UPDATE notices SET payload = payload || '{"data":{}}', state = CASE state WHEN 'pending' THEN 'failed' ELSE state END
+     WHERE (${which}) AND payload -> 'data' <> '{}' RETURNING 1`,
+    [value],
+  );
+  return rows.length;
 }
 
 /** What people said, what was asked of them, and where the code came from. */
