@@ -7,6 +7,7 @@ import type { Transaction } from '../ports/transaction.ts';
 import { personOwner } from '../uploads/upload-row.ts';
 import { eraseWithin } from './erase-session.ts';
 import type { EraseDeps } from './erase-session.ts';
+import { namesOf, removeAddresses, removeNames, removeSaid, renameWithin } from './person-traces.ts';
 import { addRemoved } from './stores.ts';
 
 export interface ErasePersonDeps extends EraseDeps {
@@ -127,7 +128,10 @@ async function erase(
     ]);
     if (rows.length > 0) counts = addRemoved(counts, { [`${table}.${column}`]: rows.length });
   }
-  await removeNames(tx, identity, pseudonym);
+  await renameWithin(tx, identity, pseudonym);
+  const names = await namesOf(tx, identity);
+  await removeNames(tx, names, pseudonym);
+  await removeAddresses(deps, tx, by.subject, names);
   await tx.query('UPDATE uploads SET owner = $2 WHERE owner = $1', [
     personOwner({ subject: identity }),
     pseudonym,
@@ -144,37 +148,4 @@ async function erase(
     },
   ]);
   return { person: pseudonym, removed: counts };
-}
-
-/** What the person has said about objects; that something was said there stays. */
-async function removeSaid(tx: Transaction, identity: string): Promise<void> {
-  await tx.query(
-    `UPDATE object_comments SET body = '(erased)' WHERE member_by = $1 OR (actor_kind = 'person' AND created_by = $1)`,
-    [identity],
-  );
-}
-
-/** Sentences for people name whoever stopped a session; of a name too short to be told from a word nothing is touched. */
-const shortestName = 4;
-
-async function removeNames(tx: Transaction, identity: string, pseudonym: string): Promise<void> {
-  const [person] = await tx.query<{ name: string; email: string | null }>(
-    'SELECT name, email FROM people WHERE subject = $1',
-    [identity],
-  );
-  const names = [identity, person?.name, person?.email].filter(
-    (name): name is string => typeof name === 'string' && name.length >= shortestName,
-  );
-  for (const name of new Set(names)) {
-    await tx.query(
-      `UPDATE sessions SET message = replace(message, $1, $2) WHERE position($1 IN message) > 0`,
-      [name, pseudonym],
-    );
-    const escaped = JSON.stringify(name).slice(1, -1);
-    await tx.query(
-      `UPDATE session_events SET event = replace(event::text, $1, $2)::jsonb
-       WHERE type = 'state' AND position($1 IN event::text) > 0`,
-      [escaped, pseudonym],
-    );
-  }
 }

@@ -25,6 +25,7 @@ import { endSession } from '../sessions/end-session.ts';
 import { applyRetention } from './apply-retention.ts';
 import { erasePerson, erasedPersonColumns, otherPersonColumns } from './erase-person.ts';
 import { eraseSession } from './erase-session.ts';
+import { erasedPersonJson } from './person-traces.ts';
 import { placeHold, releaseHold } from './holds.ts';
 import { removeObjects } from './object-removals.ts';
 import { setRules } from './rules.ts';
@@ -158,6 +159,92 @@ async function leaveFile(claim: AttemptClaim, marker: string): Promise<void> {
       [JSON.stringify(each)],
     );
 }
+
+/** What the person did and said about an object, and where they are told of things. */
+async function actOnObject({ sessionId }: AttemptClaim, identity: string): Promise<void> {
+  const query = (text: string, values: unknown[]) => record.database.query(text, values);
+  const object = `object-of-${sessionId}`;
+  await query(
+    `INSERT INTO object_history (object_id, act, actor_kind, acted_by, detail)
+     VALUES ($1, 'changed', 'person', $2, jsonb_build_object('assignee', jsonb_build_object('kind', 'person', 'id', $2::text)))`,
+    [object, identity],
+  );
+  await query(
+    `INSERT INTO object_comments (id, object_id, body, actor_kind, created_by, member_by)
+     VALUES ('said', $1, 'MARKERsaid', 'person', $2, $2)`,
+    [object, identity],
+  );
+  const data = [
+    { comment: 'said', body: 'MARKERsaid', by: identity },
+    { by: identity },
+    { openedBy: identity },
+  ];
+  for (const each of data)
+    await query(
+      `INSERT INTO notices (target_id, type, payload, about) VALUES ('target', 'test',
+         jsonb_build_object('type', 'test', 'data', $1::jsonb), gen_random_uuid())`,
+      [JSON.stringify(each)],
+    );
+  const mail = { only: [identity.toUpperCase()], both: ['other@example.org', identity] };
+  for (const [name, addresses] of Object.entries(mail))
+    await query(
+      `INSERT INTO notify_targets (id, project_id, definition, enabled, changed_by) VALUES ('mail-' || $1, '*', $2, true, 'fleet')`,
+      [name, JSON.stringify({ place: { kind: 'email', addresses } })],
+    );
+  await query(
+    `INSERT INTO inbox_items (id, subject, kind, project_id, title, about)
+     VALUES ('item', 'somebody else', 'assignment', 'local', $1 || ' assigned to you', 'about')`,
+    [identity],
+  );
+}
+
+/** JSON that names nobody. */
+const namesNobody: readonly string[] = [
+  // definitions and rules, by schemas without a member for a person
+  'agent_versions.definition',
+  'agents.definition',
+  'environments.definition',
+  'hooks.definition',
+  'project_policies.policy',
+  'project_retention.rules',
+  'projects.policy',
+  'sessions.agent_definition',
+  'sessions.policy',
+  'triggers.definition',
+  // what a session did and was given: it goes with the session
+  'approvals.arguments',
+  'approvals.reasons',
+  'checkpoints.diff_summary',
+  'diff_votes.files',
+  'diffs.accepted_files',
+  'diffs.summary',
+  'sessions.repository',
+  'sessions.skills',
+  'tool_calls.answer',
+  // paths, digests, addresses of repositories
+  'environments.repository',
+  'memories.files',
+  'memory_carries.files',
+  'memory_proposals.files',
+  'objects.repository',
+  'project_workspaces.repository',
+  'skills.files',
+  // figures, and words of the fleet
+  'agent_servers.status',
+  'attempts.reported_usage',
+  'budget_extensions.grants',
+  'budget_extensions.used',
+  'environments.installed',
+  'queue_book.lanes',
+  'remote_tools.input_schema',
+  'service_tokens.roles',
+  'service_tokens.scopes',
+  'sessions.bounds',
+  'sessions.timings_ms',
+  // gone within minutes: a login under way, what a session is about to start with
+  'deliveries.terms',
+  'login_flows.state',
+];
 
 /** Every table that holds the text in any of its columns, whatever their type. */
 async function tablesWith(text: string): Promise<string[]> {
@@ -334,7 +421,10 @@ test('an erased person is found nowhere, the entries of their acts stand, and no
   await record.database.query(`UPDATE sessions SET message = 'Stopped by Erika Mustermann.' WHERE id = $1`, [
     other.sessionId,
   ]);
-  assert.ok((await tablesWith(identity)).includes('audit_people'));
+  await actOnObject(other, identity);
+  const planted = await tablesWith(identity);
+  for (const table of ['audit_people', 'inbox_items', 'notices', 'notify_targets', 'object_history'])
+    assert.ok(planted.includes(table), table);
   await assert.rejects(erasePerson(deps, admin, admin.subject), { code: 'conflict' });
   await assert.rejects(erasePerson(deps, admin, 'nobody@example.org'), { code: 'not_found' });
   const { person } = await erasePerson(deps, admin, identity);
@@ -342,6 +432,19 @@ test('an erased person is found nowhere, the entries of their acts stand, and no
   assert.deepEqual(await tablesWith('Erika Mustermann'), []);
   assert.deepEqual(await tablesWith('MARKERperson'), []);
   assert.ok((await tablesWith('MARKERother')).length > 0);
+  assert.deepEqual(await tablesWith('MARKERsaid'), []);
+  const targets = await record.database.query(
+    `SELECT id, version, definition #> '{place,addresses}' AS addresses FROM notify_targets WHERE id LIKE 'mail-%'`,
+  );
+  assert.deepEqual(targets, [{ id: 'mail-both', version: 2, addresses: ['other@example.org'] }]);
+  const told = (await chainEntries(record, fleetChain)).filter(({ type }) => type.startsWith('target.'));
+  assert.deepEqual(
+    told.map(({ type, subject, body }) => [type, subject, body['target']]),
+    [
+      ['target.changed', admin.subject, 'mail-both'],
+      ['target.removed', admin.subject, 'mail-only'],
+    ],
+  );
   assert.ok((await tablesWith(person)).includes('audit_entries'));
   const entry = await last(fleetChain);
   assert.deepEqual([entry?.type, entry?.body['person']], ['person.erased', person]);
@@ -419,5 +522,24 @@ test('every column of the schema that could name a person is one that an erasure
     rows.map(({ name }) => name).filter((name) => !known.has(name)),
     [],
     'add the column to erase-person.ts',
+  );
+});
+
+test('every JSON column of the schema is one that an erasure reaches, or one that names nobody', async () => {
+  const { rows } = await owner.query<{ name: string }>(
+    `SELECT c.table_name || '.' || c.column_name AS name FROM information_schema.columns c
+     JOIN pg_tables t ON t.tablename = c.table_name AND t.schemaname = c.table_schema
+     WHERE c.table_schema = 'public' AND c.data_type IN ('json', 'jsonb') ORDER BY 1`,
+  );
+  const known = new Set([...erasedPersonJson(), ...namesNobody]);
+  assert.deepEqual(
+    rows.map(({ name }) => name).filter((name) => !known.has(name)),
+    [],
+    'add the column to person-traces.ts, or say below why it names nobody',
+  );
+  const there = new Set(rows.map(({ name }) => name));
+  assert.deepEqual(
+    [...known].filter((name) => !there.has(name)),
+    [],
   );
 });
