@@ -7,7 +7,15 @@ import type { Transaction } from '../ports/transaction.ts';
 import { personOwner } from '../uploads/upload-row.ts';
 import { eraseWithin } from './erase-session.ts';
 import type { EraseDeps } from './erase-session.ts';
-import { namesOf, removeAddresses, removeNames, removeSaid, renameWithin } from './person-traces.ts';
+import { takeHoldTurn } from './holds.ts';
+import {
+  namesOf,
+  removeAddresses,
+  removeNames,
+  removeSaid,
+  renameWithin,
+  requireNothingHeld,
+} from './person-traces.ts';
 import { addRemoved } from './stores.ts';
 
 export interface ErasePersonDeps extends EraseDeps {
@@ -83,8 +91,8 @@ const removed: readonly (readonly [table: string, column: string])[] = [
  * Forgets a person: erases their sessions, puts the pseudonym in the place of the identity wherever it says who did
  * something, and erases who the pseudonym is. Every chain and proof stands.
  * @returns the pseudonym, and what was removed
- * @throws CodedError `not_found` for somebody whom the log does not know; `conflict` while one of their sessions runs or
- *   is held, while their access is revoked (erasing that would give it back), and for oneself
+ * @throws CodedError `not_found` for somebody whom the log does not know; `conflict` while one of their sessions runs,
+ *   while a hold stands over one, over what they have said, or over a session that names them, while their access is revoked (erasing that would give it back), and for oneself
  */
 export async function erasePerson(
   deps: ErasePersonDeps,
@@ -110,6 +118,9 @@ async function erase(
       'conflict',
       `The access of ${identity} is revoked, and erasing that would give it back. Remove the person from the directory, give the access back, then erase.`,
     );
+  await takeHoldTurn(tx, 'removing');
+  const names = await namesOf(tx, identity);
+  await requireNothingHeld(tx, identity, names);
   const sessions = await tx.query<{ id: string }>(
     'SELECT id FROM sessions WHERE opened_by = $1 ORDER BY id',
     [identity],
@@ -129,7 +140,6 @@ async function erase(
     if (rows.length > 0) counts = addRemoved(counts, { [`${table}.${column}`]: rows.length });
   }
   await renameWithin(tx, identity, pseudonym);
-  const names = await namesOf(tx, identity);
   await removeNames(tx, names, pseudonym);
   await removeAddresses(deps, tx, by.subject, names);
   await tx.query('UPDATE uploads SET owner = $2 WHERE owner = $1', [

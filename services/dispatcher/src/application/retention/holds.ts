@@ -20,9 +20,18 @@ export async function takeHoldTurn(tx: Transaction, as: 'placing' | 'removing'):
   await tx.query(`SELECT ${lock}(hashtext('lemniscate-legal-holds'))`);
 }
 
-/** SQL: whether a hold stands over the session `s`. */
+/** SQL: whether a hold stands over the session `s`, over one that it is a sub-agent of, or over its project. */
 export const isHeld = `EXISTS (SELECT FROM legal_holds h WHERE h.released_at IS NULL
-  AND ((h.scope = 'session' AND h.of_id = s.id) OR (h.scope = 'project' AND h.of_id = s.project_id)))`;
+  AND ((h.scope = 'session' AND (h.of_id = s.id OR h.of_id = ANY (s.ancestors)))
+    OR (h.scope = 'project' AND h.of_id = s.project_id)))`;
+
+/**
+ * SQL: whether a hold stands over the comment `c`: over the project of its object, over the session that wrote it, or over
+ * one that is about the object.
+ */
+export const isCommentHeld = `EXISTS (SELECT FROM objects o WHERE o.id = c.object_id
+  AND (EXISTS (SELECT FROM legal_holds h WHERE h.released_at IS NULL AND h.scope = 'project' AND h.of_id = o.project_id)
+    OR EXISTS (SELECT FROM sessions s WHERE (s.id = c.session_id OR s.object_id = o.id) AND ${isHeld})))`;
 
 /** Places a legal hold. @throws CodedError `session_unknown`, `project_unknown` */
 export async function placeHold(

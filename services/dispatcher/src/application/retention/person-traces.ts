@@ -1,6 +1,8 @@
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { record } from '../notify/targets.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { isCommentHeld, isHeld } from './holds.ts';
 import { emptyNotices } from './stores.ts';
 
 /** Places inside of JSON that say who did something or for whom it is: the pseudonym takes the identity's place there. */
@@ -26,8 +28,41 @@ export async function renameWithin(tx: Transaction, identity: string, pseudonym:
     );
 }
 
+/** A name as it stands in the text of JSON. */
+const escaped = (name: string): string => JSON.stringify(name).slice(1, -1);
+
 /** SQL: whether the comment `c` is the person's. */
 const isTheirs = `(c.member_by = $1 OR (c.actor_kind = 'person' AND c.created_by = $1))`;
+
+/**
+ * Nothing of a person is rewritten below a legal hold, and half an erasure would be none: it waits for the hold's end.
+ * @throws CodedError `conflict`
+ */
+export async function requireNothingHeld(tx: Transaction, identity: string, { words }: Names): Promise<void> {
+  const [comment] = await tx.query<{ object_id: string }>(
+    `SELECT c.object_id FROM object_comments c WHERE ${isTheirs} AND ${isCommentHeld} LIMIT 1`,
+    [identity],
+  );
+  if (comment !== undefined)
+    throw new CodedError(
+      'conflict',
+      `A legal hold stands over what ${identity} has said about object ${comment.object_id}. Nothing was erased.`,
+      { object: comment.object_id },
+    );
+  const [session] = await tx.query<{ id: string }>(
+    `SELECT s.id FROM sessions s WHERE ${isHeld} AND (
+       EXISTS (SELECT FROM unnest($1::text[]) AS name WHERE position(name IN s.message) > 0)
+       OR EXISTS (SELECT FROM session_events e, unnest($2::text[]) AS name
+         WHERE e.session_id = s.id AND e.type = 'state' AND position(name IN e.event::text) > 0)) LIMIT 1`,
+    [words, words.map(escaped)],
+  );
+  if (session !== undefined)
+    throw new CodedError(
+      'conflict',
+      `A legal hold stands over session ${session.id}, which names ${identity}. Nothing was erased.`,
+      { session: session.id },
+    );
+}
 
 /** What the person has said about objects, there and in what targets were told of it; that something was said stays. */
 export async function removeSaid(tx: Transaction, identity: string): Promise<void> {
@@ -61,9 +96,6 @@ export async function namesOf(tx: Transaction, identity: string): Promise<Names>
   const addresses = [identity, person?.email ?? ''].filter((name) => name.includes('@'));
   return { words: [...new Set(words)], addresses: addresses.map((address) => address.toLowerCase()) };
 }
-
-/** A name as it stands in the text of JSON. */
-const escaped = (name: string): string => JSON.stringify(name).slice(1, -1);
 
 export async function removeNames(tx: Transaction, { words }: Names, pseudonym: string): Promise<void> {
   for (const name of words) {

@@ -376,6 +376,53 @@ test('a running session and one under a legal hold are not erased, by nobody and
   await setRules(deps, admin, 'local', noRules);
 });
 
+test('a hold over a session covers its sub-agents', async () => {
+  const parent = await endedSession('MARKERparent');
+  const child = await endedSession('MARKERchild');
+  await record.database.query(
+    `UPDATE sessions SET parent_id = $2, ancestors = ARRAY[$2], ended_at = now() - interval '10 days' WHERE id = $1`,
+    [child.sessionId, parent.sessionId],
+  );
+  const hold = await placeHold(deps, admin, { scope: 'session', of: parent.sessionId });
+  await setRules(deps, admin, 'local', { ...noRules, sessions: 1 });
+  await assert.rejects(eraseSession(deps, admin, child.sessionId), { code: 'conflict' });
+  await applyRetention(deps);
+  assert.ok((await tablesWith('MARKERchild')).includes('session_events'));
+  await releaseHold(deps, admin, hold);
+  await applyRetention(deps);
+  assert.deepEqual(await tablesWith('MARKERchild'), []);
+  await setRules(deps, admin, 'local', noRules);
+});
+
+test('a person is not erased while a hold covers their comment, or a session of others that names them', async () => {
+  const identity = 'held.speaker@example.org';
+  const claim = await endedSession('MARKERspeech', 'somebody else');
+  const id = claim.sessionId;
+  await record.database.query(
+    `INSERT INTO object_comments (id, object_id, body, actor_kind, created_by)
+     VALUES ('held', 'object-of-' || $1, 'MARKERheldSpeech', 'person', $2)`,
+    [id, identity],
+  );
+  await record.database.transaction((tx) => deps.people.pseudonyms(tx, [identity]));
+  const refuses = async (scope: 'project' | 'session', of: string, message: RegExp) => {
+    const hold = await placeHold(deps, admin, { scope, of });
+    await assert.rejects(erasePerson(deps, admin, identity), { code: 'conflict', message });
+    assert.deepEqual(await tablesWith('MARKERheldSpeech'), ['object_comments']);
+    await releaseHold(deps, admin, hold);
+  };
+  await refuses('project', 'local', /has said about object/);
+  await record.database.query(`UPDATE sessions SET object_id = 'object-of-' || id WHERE id = $1`, [id]);
+  await refuses('session', id, /has said about object/);
+  await record.database.query('UPDATE sessions SET object_id = NULL, message = $2 WHERE id = $1', [
+    id,
+    `Stopped by ${identity}.`,
+  ]);
+  await refuses('session', id, /which names/);
+  await erasePerson(deps, admin, identity);
+  assert.deepEqual(await tablesWith('MARKERheldSpeech'), []);
+  assert.deepEqual(await tablesWith(identity), []);
+});
+
 test('each rule removes its store when the days are over, not before, and says how much', async () => {
   const claim = await endedSession('MARKERrule');
   const age = (days: number) =>
