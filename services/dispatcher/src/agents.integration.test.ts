@@ -249,6 +249,18 @@ describe('agents, their skills, memory and files', () => {
       dispatcher.call<{ version: number }>('POST', `${path}/${order.sessionId}`, { decision: 'accept' });
     assert.equal((await decide()).body.version, 1);
     assert.equal((await decide()).status, 404);
+    const other = await orderOf((await open('careful')).body.id);
+    await upload('rumour', other);
+    await end(other, { memory: [fileOf('rumour.md', 'rumour')] });
+    const rejected = await dispatcher.call<{ version: number }>('POST', `${path}/${other.sessionId}`, {
+      decision: 'reject',
+    });
+    assert.equal(rejected.body.version, 1);
+    const [entry] = await fleet.sql<{ body: string }>(
+      `SELECT convert_from(body, 'UTF8') AS body FROM audit_entries WHERE type = 'admin.acted' ORDER BY at DESC LIMIT 1`,
+    );
+    assert.match(entry?.body ?? '', /"act":"memory_rejected"/);
+    assert.ok(entry?.body.includes(other.sessionId));
   });
 
   test('a crash in the middle of a push leaves the former version whole, and the repeat makes the next', async () => {
@@ -321,6 +333,14 @@ describe('agents, their skills, memory and files', () => {
     assert.equal((await there()).version, 0, 'asking carries nothing');
     const decide = (decision: string) =>
       dispatcher.call<{ version: number }>('POST', `${base}/carries/${asked.body.id}`, { decision });
+    const unwanted = await ask({ from: 'local', paths: ['b.md'] });
+    await dispatcher.call('POST', `${base}/carries/${unwanted.body.id}`, { decision: 'reject' });
+    const entries = await fleet.sql<{ body: string }>(
+      `SELECT convert_from(body, 'UTF8') AS body FROM audit_entries WHERE type = 'admin.acted' AND chain = 'review:elsewhere'`,
+    );
+    assert.ok(
+      entries.some(({ body }) => body.includes('"memory_rejected"') && body.includes(unwanted.body.id)),
+    );
     const decided = await decide('accept');
     assert.equal(decided.body.version, 1, JSON.stringify(decided.body));
     const carried = await there();

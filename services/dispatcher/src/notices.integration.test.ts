@@ -176,6 +176,16 @@ describe('who is told of what happens', () => {
     status = 410;
     const tested = await dispatcher.call('POST', `/v1/notify-targets/${target.id}/test`);
     assert.equal(tested.status, 202);
+    const acts = await fleet.sql<{ body: string }>(
+      `SELECT convert_from(body, 'UTF8') AS body FROM audit_entries WHERE type = 'admin.acted' ORDER BY at`,
+    );
+    const ofTarget = acts.map(({ body }) => body).filter((body) => body.includes(target.id));
+    assert.equal(ofTarget.length, 2);
+    for (const act of ['message_resent', 'target_tested'])
+      assert.ok(
+        ofTarget.some((body) => body.includes(`"act":"${act}"`)),
+        act,
+      );
     await within(10_000, 'a receiver that wants no more is out of use', async () => {
       const { body } = await dispatcher.call<{ targets: TargetView[] }>('GET', '/v1/notify-targets');
       return body.targets.find(({ id }) => id === target.id)?.disabledReason === 'gone';

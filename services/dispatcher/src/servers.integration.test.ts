@@ -189,6 +189,10 @@ describe('agent servers', () => {
     assert.deepEqual([idle?.slots, idle?.action, idle?.drain.length], [60, 'in', 2]);
     await dispatcher.call('PUT', '/v1/pools/default', { packing: true });
     await within(10_000, 'it packs', async () => (await pool())?.packing === true);
+    const acts = await fleet.sql<{ body: string }>(
+      `SELECT convert_from(body, 'UTF8') AS body FROM audit_entries WHERE type = 'admin.acted'`,
+    );
+    assert.ok(acts.some(({ body }) => body.includes('"act":"pool_set"') && body.includes('"packing":true')));
     await open(dispatcher);
     await within(10_000, 'the first is placed', () => fleet.servers.some(({ held }) => held.size === 1));
     for (let index = 0; index < 9; index += 1) await open(dispatcher);

@@ -75,7 +75,7 @@ export function registerNotifyRoutes(app: App, deps: TargetDeps): void {
     '/v1/notify-targets/:target/test',
     { schema: { params: targetParams, response: { 202: queuedMessageSchema } } },
     async (request, reply) => {
-      const message = await sendTest(deps.database, personOf(request), request.params.target);
+      const message = await sendTest(deps, personOf(request), request.params.target);
       return reply.code(202).send({ message });
     },
   );
@@ -97,7 +97,7 @@ export function registerNotifyRoutes(app: App, deps: TargetDeps): void {
     { schema: { params: messageParams, response: { 202: queuedMessageSchema } } },
     async (request, reply) => {
       const { target, message } = request.params;
-      await sendAgain(deps.database, personOf(request), target, message);
+      await sendAgain(deps, personOf(request), target, message);
       return reply.code(202).send({ message });
     },
   );

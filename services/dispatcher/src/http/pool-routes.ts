@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import { changePoolSchema, poolListSchema } from '@lemniscate/shared/api/pool.ts';
 import { placementName } from '@lemniscate/shared/queue/placement-class.ts';
+import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { Database } from '../application/ports/transaction.ts';
 import type { Signals } from '../application/signals.ts';
 import { metricsFormats, metricsText } from '@lemniscate/shared/telemetry/metrics-text.ts';
 import { listPools, poolFamilies } from '../application/servers/list-pools.ts';
+import { setPacking } from '../application/servers/set-packing.ts';
 import type { App } from './app.ts';
+import { personOf } from './identity.ts';
 
 export interface PoolRouteDeps {
   readonly database: Database;
+  readonly audit: AuditLog;
   readonly signals: Signals;
 }
 
@@ -28,10 +32,7 @@ export function registerPoolRoutes(app: App, deps: PoolRouteDeps): void {
     '/v1/pools/:pool',
     { schema: { params: poolParams, body: changePoolSchema } },
     async (request, reply) => {
-      await deps.database.query(
-        'INSERT INTO pool_settings (pool, packing) VALUES ($1, $2) ON CONFLICT (pool) DO UPDATE SET packing = $2',
-        [request.params.pool, request.body.packing],
-      );
+      await setPacking(deps, personOf(request), request.params.pool, request.body.packing);
       deps.signals.send('probeServers', undefined);
       return reply.code(204).send();
     },

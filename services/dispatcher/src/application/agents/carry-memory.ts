@@ -9,7 +9,7 @@ import type { Person } from '../identity.ts';
 import { objectKey } from '../ports/object-store.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { personOwner } from '../uploads/upload-row.ts';
-import { mergeCarried, readMemory } from './memory.ts';
+import { mergeCarried, readMemory, recordRejected } from './memory.ts';
 import type { MemoryDeps, MemoryOwner, PushNotices } from './memory.ts';
 
 export interface CarryDeps extends MemoryDeps {
@@ -123,7 +123,14 @@ export async function decideCarry(
       [decision.carry, decision.accept ? 'accepted' : 'rejected', person.subject],
     );
     if (row === undefined) throw nothingWaits(decision.carry);
-    if (!decision.accept) return [];
+    if (!decision.accept) {
+      await recordRejected(deps, tx, person, owner, {
+        carry: row.id,
+        from: row.from_project,
+        files: row.files.length,
+      });
+      return [];
+    }
     await noteStored(deps, tx, person, owner, row.files);
     return mergeCarried(deps, tx, owner, {
       carry: row.id,

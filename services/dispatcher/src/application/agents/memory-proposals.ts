@@ -3,7 +3,7 @@ import type { MemoryProposal } from '@lemniscate/shared/api/memory.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Person } from '../identity.ts';
 import type { Transaction } from '../ports/transaction.ts';
-import { merge } from './memory.ts';
+import { merge, recordRejected } from './memory.ts';
 import type { MemoryDeps, MemoryOwner, PushNotices } from './memory.ts';
 
 interface ProposalRow extends Record<string, unknown> {
@@ -62,7 +62,10 @@ export async function decideProposal(
     );
     if (row === undefined)
       throw new CodedError('not_found', `Nothing of session ${decision.session} waits to be remembered.`);
-    if (!decision.accept) return [];
+    if (!decision.accept) {
+      await recordRejected(deps, tx, person, owner, { session: row.session_id, files: row.files.length });
+      return [];
+    }
     const { base_version: base, files } = row;
     return merge(deps, tx, owner, {
       session: decision.session,

@@ -224,6 +224,23 @@ export async function mergeCarried(
   );
 }
 
+/** A person has looked at what was to be remembered, and it is not. */
+export async function recordRejected(
+  { audit }: Pick<MemoryDeps, 'audit'>,
+  tx: Transaction,
+  person: Person,
+  { agent, project }: MemoryOwner,
+  what: Readonly<Record<string, string | number>>,
+): Promise<void> {
+  await audit.append(tx, reviewChain(project), [
+    {
+      type: 'admin.acted',
+      subject: person.subject,
+      body: { act: 'memory_rejected', target: agent, project, ...what },
+    },
+  ]);
+}
+
 async function writeVersion(
   deps: Pick<MemoryDeps, 'audit'>,
   tx: Transaction,

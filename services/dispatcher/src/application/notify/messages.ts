@@ -2,8 +2,14 @@ import type { MessageView } from '@lemniscate/shared/api/notify.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Person } from '../identity.ts';
 import { pageOf, readCursorOf } from '../objects/object-row.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { findTarget } from './targets.ts';
+import { findTarget, record } from './targets.ts';
+
+export interface MessageDeps {
+  readonly database: Database;
+  readonly audit: AuditLog;
+}
 
 interface MessageRow extends Record<string, unknown> {
   readonly number: string;
@@ -54,13 +60,13 @@ export async function listMessages(
 
 /** Sends a message once more, whatever became of it; its id stays, so that a receiver knows it again. */
 export async function sendAgain(
-  database: Database,
+  deps: MessageDeps,
   person: Person,
   target: string,
   message: string,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
-    await findTarget(tx, person, target, 'FOR UPDATE');
+  await deps.database.transaction(async (tx) => {
+    const { project_id: project } = await findTarget(tx, person, target, 'FOR UPDATE');
     const [row] = await tx.query(
       `UPDATE notices SET state = 'pending', tries = 0, due_at = now() WHERE id = $1 AND target_id = $2
          AND payload -> 'data' <> '{}' RETURNING id`,
@@ -72,13 +78,14 @@ export async function sendAgain(
         `Target ${target} has no message ${message}, or what it said was erased.`,
         { message },
       );
+    await recordSending(deps, tx, person, { act: 'message_resent', target, project, notice: message });
   });
 }
 
 /** Sends a message that says nothing, to see whether it arrives. @returns its id */
-export async function sendTest(database: Database, person: Person, target: string): Promise<string> {
-  return database.transaction(async (tx) => {
-    await findTarget(tx, person, target, 'FOR UPDATE');
+export async function sendTest(deps: MessageDeps, person: Person, target: string): Promise<string> {
+  return deps.database.transaction(async (tx) => {
+    const { project_id: project } = await findTarget(tx, person, target, 'FOR UPDATE');
     const [row] = await tx.query<{ id: string }>(
       `INSERT INTO notices (target_id, type, payload, about)
        VALUES ($1, 'test', jsonb_build_object('type', 'test', 'timestamp',
@@ -86,6 +93,18 @@ export async function sendTest(database: Database, person: Person, target: strin
          'test:' || gen_random_uuid()) RETURNING id`,
       [target],
     );
-    return row?.id ?? '';
+    if (row === undefined) throw new Error('a new message was not returned');
+    await recordSending(deps, tx, person, { act: 'target_tested', target, project, notice: row.id });
+    return row.id;
   });
+}
+
+/** Somebody has had something sent outside. */
+function recordSending(
+  deps: MessageDeps,
+  tx: Transaction,
+  { subject }: Person,
+  body: { readonly act: string; readonly target: string; readonly project: string; readonly notice: string },
+): Promise<void> {
+  return record(deps, tx, body.project, { type: 'admin.acted', subject, body });
 }
