@@ -298,13 +298,13 @@ resource "aws_iam_role_policy" "start" {
 data "aws_iam_policy_document" "dispatcher" {
   statement {
     sid       = "Objects"
-    actions   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"]
+    actions   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:DeleteObjectVersion", "s3:AbortMultipartUpload"]
     resources = ["${var.sessions_bucket.arn}/*"]
   }
 
   statement {
     sid       = "List"
-    actions   = ["s3:ListBucket"]
+    actions   = ["s3:ListBucket", "s3:ListBucketVersions"]
     resources = [var.sessions_bucket.arn]
   }
 

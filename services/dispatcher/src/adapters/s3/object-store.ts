@@ -7,9 +7,11 @@ import {
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
+  ListObjectVersionsCommand,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
+import type { ListObjectVersionsCommandOutput } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -55,8 +57,16 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
   });
   const { bucket: Bucket } = options;
   const short = (): { abortSignal: AbortSignal } => ({ abortSignal: AbortSignal.timeout(shortCallMs) });
-  const remove = (Key: string): Promise<unknown> =>
-    client.send(new DeleteObjectCommand({ Bucket, Key }), short());
+  /**
+   * Removes an object with every version of it. A bucket with versioning (also one where it is suspended) answers a deletion
+   * with a marker, and keeps the bytes: an erasure that stopped there would have erased nothing. Others cost no second call.
+   */
+  const remove = async (Key: string): Promise<void> => {
+    const { DeleteMarker, VersionId } = await client.send(new DeleteObjectCommand({ Bucket, Key }), short());
+    if (DeleteMarker !== true && VersionId === undefined) return;
+    for (const versionId of await versionsOf(client, Bucket, Key, short))
+      await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId: versionId }), short());
+  };
 
   return {
     prepare: () =>
@@ -142,6 +152,31 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
       }),
     close: () => client.destroy(),
   };
+}
+
+/** Every version of an object, markers of its deletion among them. Other keys may begin like it: they come behind its own. */
+async function versionsOf(
+  client: S3Client,
+  Bucket: string,
+  Key: string,
+  short: () => { abortSignal: AbortSignal },
+): Promise<string[]> {
+  const found: string[] = [];
+  let next: { KeyMarker?: string; VersionIdMarker?: string } | null = {};
+  while (next !== null) {
+    const page: ListObjectVersionsCommandOutput = await client.send(
+      new ListObjectVersionsCommand({ Bucket, Prefix: Key, ...next }),
+      short(),
+    );
+    const own = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])].filter((each) => each.Key === Key);
+    found.push(...own.flatMap(({ VersionId }) => VersionId ?? []));
+    const { IsTruncated, NextKeyMarker, NextVersionIdMarker } = page;
+    next =
+      IsTruncated === true && NextKeyMarker === Key && NextVersionIdMarker !== undefined
+        ? { KeyMarker: NextKeyMarker, VersionIdMarker: NextVersionIdMarker }
+        : null;
+  }
+  return found;
 }
 
 /** Whether the stream is exactly these bytes. Reads no further than one byte too many. */
