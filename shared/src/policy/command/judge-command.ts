@@ -2,10 +2,12 @@ import type { CommandVerdict } from '../verdict.ts';
 import { stricter } from '../verdict.ts';
 import { collectVariables } from './collect-variables.ts';
 import { readRules } from './free-commands.ts';
+import { refusalsOnly } from './judge-call.ts';
+import { holdsLatentCode } from './latent-code.ts';
 import { neverLate } from './judgement.ts';
 import type { CommandJudgement, CommandRules, IsLate, Piece } from './judgement.ts';
 import { note } from './pieces.ts';
-import { createScope } from './scope.ts';
+import { createScope, spend } from './scope.ts';
 import type { Scope } from './scope.ts';
 import { readScript, UnreadableScript } from './syntax/bash-syntax.ts';
 import { judgeCode, walkScript } from './walk-script.ts';
@@ -84,12 +86,18 @@ function verdictOf(pieces: readonly Piece[]): CommandVerdict {
  * arithmetic asks, and what it would run is judged.
  */
 function judgeLatentCode(scope: Scope): void {
-  const { latent, arithmetic } = scope.shared;
+  const { latent, arithmetic, variables } = scope.shared;
   if (!arithmetic) return;
-  for (const text of latent) {
+  for (const values of variables.values())
+    for (const value of values) if (holdsLatentCode(value)) latent.add(value);
+  // what is judged here may note more of the same; that is judged as code already
+  const noted = [...latent];
+  for (const text of noted) {
+    spend(scope.shared, text.length);
     note(scope, text, 'ask', 'a text that runs when it is evaluated as arithmetic');
     for (const found of text.matchAll(/\$\(([^()]*)\)|`([^`]*)`/g))
-      judgeCode(found[1] ?? found[2] ?? '', scope);
+      refusalsOnly(scope, () => judgeCode(found[1] ?? found[2] ?? '', scope));
+    refusalsOnly(scope, () => judgeCode(`: "${text.replace(/["'\\]/g, '')}"`, scope));
   }
 }
 

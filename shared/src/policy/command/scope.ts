@@ -24,7 +24,7 @@ export interface Shared {
   /** The step at which the clock is looked at again. */
   lookAt: number;
   /** Quoted texts that bash would run if they were evaluated as arithmetic, such as `a[$(id)]`. */
-  readonly latent: string[];
+  readonly latent: Set<string>;
   /** Whether the script evaluates arithmetic anywhere. */
   arithmetic: boolean;
 }
@@ -62,7 +62,7 @@ export function createScope(source: string, rules: FreeCommands, isLate: IsLate 
       steps: 0,
       isLate,
       lookAt: 0,
-      latent: [],
+      latent: new Set(),
       arithmetic: false,
     },
     source,

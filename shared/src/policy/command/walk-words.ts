@@ -1,3 +1,4 @@
+import { holdsLatentCode, noteLatentWord } from './latent-code.ts';
 import { note } from './pieces.ts';
 import { branchOff, spend } from './scope.ts';
 import type { Scope } from './scope.ts';
@@ -8,8 +9,6 @@ import type { ParameterExpansionPart, ParsedScript, SyntaxNode } from './syntax/
 export type WalkScript = (script: ParsedScript, scope: Scope) => void;
 
 const holdsCode = /\$\(|`|[<>]\(/;
-/** A subscript with a substitution in it: bash runs it when the text is evaluated as arithmetic. */
-const latentCode = /\[[^\][]*(\$\(|`)/;
 
 /** Finds everything in a word that runs: substitutions at any depth, and texts that bash would expand again. */
 export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript): void {
@@ -25,7 +24,8 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
       return walkScript(node.script, branchOff(scope, { input, source: node.script.source ?? scope.source }));
     }
     case 'Word':
-      if (node.parts === undefined) return noteLatent(node.value, node.text, scope);
+      noteLatentWord(node, scope, 'word');
+      if (node.parts === undefined) return undefined;
       break;
     case 'SingleQuoted':
     case 'AnsiCQuoted':
@@ -47,6 +47,7 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
     case 'ParameterExpansion':
       // `${!x}` takes the text of x for a name, its subscript with it
       if (node.index !== undefined || node.prefix === '!') scope.shared.arithmetic = true;
+      if (node.index !== undefined) noteLatentWord(node.index, scope, 'subscript');
       if (hidesCode(node)) return readPatternAgain(node, scope, walkScript);
       break;
     case 'Slice':
@@ -59,7 +60,15 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
       note(scope, node.operator, 'ask', 'an expansion that is not known');
       break;
     case 'Assignment':
-      if (node.index !== undefined) scope.shared.arithmetic = true;
+      if (node.index === undefined) break;
+      scope.shared.arithmetic = true;
+      noteLatentWord(node.index, scope, 'subscript');
+      break;
+    case 'ArrayValue':
+      if (node.elements.some(({ text }) => text.startsWith('['))) scope.shared.arithmetic = true;
+      break;
+    case 'HereDocBody':
+      if (node.parts === undefined) noteLatent(node.text, undefined, scope);
       break;
     default:
       break;
@@ -96,5 +105,5 @@ function readPatternAgain(node: ParameterExpansionPart, scope: Scope, walkScript
 
 /** A quoted or escaped text that holds code for arithmetic; whether that is a danger is known at the end. */
 function noteLatent(value: string, written: string | undefined, scope: Scope): void {
-  if (value !== written && latentCode.test(value)) scope.shared.latent.push(value);
+  if (value !== written && holdsLatentCode(value)) scope.shared.latent.add(value);
 }
