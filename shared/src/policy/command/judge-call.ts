@@ -6,7 +6,7 @@ import { plainGitWords } from './hardening/git-words.ts';
 import { optionWritesDevice, riskyOptions } from './hardening/options.ts';
 import { programDoubts } from './hardening/programs.ts';
 import type { Doubt } from './hardening/programs.ts';
-import { variableDoubt } from './hardening/variables.ts';
+import { integerName, variableDoubt } from './hardening/variables.ts';
 import { isInterpreter, readsCodeFromInput, readsOwnCommands } from './interpreters.ts';
 import { windowsName } from './command-name.ts';
 import { mayBeGuarded } from './guarded-calls.ts';
@@ -292,7 +292,9 @@ function variableDoubts(call: Call): Doubt[] {
     }
   if (writers.includes(call.name))
     for (const [index, word] of call.words.entries()) {
-      const reason = index > 0 && /^[A-Z_0-9]+$/.test(word) ? variableDoubt(word, mark.unknown) : undefined;
+      // a declaration without a value leaves a number what it is
+      const value = setters.includes(call.name) && integerName.test(word) ? '' : mark.unknown;
+      const reason = index > 0 && /^[A-Z_0-9]+$/.test(word) ? variableDoubt(word, value) : undefined;
       if (reason !== undefined) doubts.push({ index, reason });
     }
   return doubts;

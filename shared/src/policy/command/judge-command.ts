@@ -2,6 +2,8 @@ import type { CommandVerdict } from '../verdict.ts';
 import { stricter } from '../verdict.ts';
 import { collectVariables } from './collect-variables.ts';
 import { readRules } from './free-commands.ts';
+import { judgeEvaluated } from './evaluated-values.ts';
+import { integerName } from './hardening/variables.ts';
 import { refusalsOnly } from './judge-call.ts';
 import { holdsLatentCode } from './latent-code.ts';
 import { neverLate } from './judgement.ts';
@@ -57,6 +59,7 @@ function judge(command: string, rules: CommandRules, isLate: IsLate): Judged {
     collectVariables(script, scope);
     walkScript(script, scope);
     judgeLatentCode(scope);
+    judgeEvaluated(scope);
     const { pieces, guarded } = scope.shared;
     return { judgement: { verdict: verdictOf(pieces), pieces }, guarded: guarded.size > 0 };
   } catch (error) {
@@ -87,7 +90,7 @@ function verdictOf(pieces: readonly Piece[]): CommandVerdict {
  */
 function judgeLatentCode(scope: Scope): void {
   const { latent, arithmetic, variables } = scope.shared;
-  if (!arithmetic) return;
+  if (!arithmetic && !integerName.test(scope.source)) return;
   for (const values of variables.values())
     for (const value of values) if (holdsLatentCode(value)) latent.add(value);
   // what is judged here may note more of the same; that is judged as code already

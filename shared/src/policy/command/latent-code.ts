@@ -53,6 +53,7 @@ function inertPart(part: WordPart): string {
     case 'LocaleString':
       return joined(part.parts);
     case 'Glob':
+      return part.parts === undefined ? part.text : `[${joined(part.parts)}]`;
     case 'BraceExpansion':
       return part.text;
     default:

@@ -27,6 +27,10 @@ export interface Shared {
   readonly latent: Set<string>;
   /** Whether the script evaluates arithmetic anywhere. */
   arithmetic: boolean;
+  /** Names whose text is evaluated as arithmetic somewhere. */
+  readonly evaluated: Set<string>;
+  /** Variables that hold what a program printed or a file held. */
+  readonly printed: Set<string>;
 }
 
 /** What is known at one place of a script. Subshells and the like work on a copy. */
@@ -64,6 +68,8 @@ export function createScope(source: string, rules: FreeCommands, isLate: IsLate 
       lookAt: 0,
       latent: new Set(),
       arithmetic: false,
+      evaluated: new Set(),
+      printed: new Set(),
     },
     source,
     depth: 0,

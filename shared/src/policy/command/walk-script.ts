@@ -3,6 +3,7 @@ import type { Words } from './calls.ts';
 import type { Circumstances } from './judge-call.ts';
 import { approvalReason, judgeCall, refusalsOnly } from './judge-call.ts';
 import { collectVariables } from './collect-variables.ts';
+import { judgeExpression, noteEvaluated, noteRead } from './evaluated-values.ts';
 import { variableDoubt } from './hardening/variables.ts';
 import { joinPath } from './paths/path-kind.ts';
 import { drivePath } from './paths/windows-path.ts';
@@ -96,8 +97,12 @@ function walk(node: Node, scope: Scope): void {
       return walkFor(node.name, node.wordlist, node.body, scope);
     case 'ArithmeticFor':
       scope.shared.arithmetic = true;
-      for (const part of [node.initialize, node.test, node.update])
-        if (part !== undefined) walkWord(part, scope, walkScript);
+      for (const part of [node.initialize, node.test, node.update]) {
+        if (part === undefined) continue;
+        noteEvaluated(scope.source.slice(part.pos, part.end), scope);
+        judgeExpression(part, scope.source.slice(part.pos, part.end), scope);
+        walkWord(part, scope, walkScript);
+      }
       return surrounded(scope, () => conditionally(scope, () => walk(node.body, scope)));
     case 'Case':
       walkWord(node.word, scope, walkScript);
@@ -221,6 +226,11 @@ function walkCommand(command: Command, scope: Scope, before: readonly string[] =
       );
   }
   const words = ways[0]?.words ?? [];
+  noteRead(words, scope);
+  const whole =
+    words.some((word) => /^-[a-zA-Z]*i/.test(word)) && /^(declare|typeset|local)$/.test(words[0] ?? '');
+  if (words[0] === 'let' || whole) noteEvaluated(words.slice(1).join(' '), scope);
+  if (words[0] === 'let') for (const word of command.args) judgeExpression(word, word.text, scope);
   changeDirectory(ways[0] ?? { words: [], raws: [] }, scope);
   forget(words, scope);
   return undefined;

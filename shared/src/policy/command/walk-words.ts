@@ -1,3 +1,4 @@
+import { judgeExpression, noteEvaluated, notePrinted } from './evaluated-values.ts';
 import { holdsLatentCode, noteLatentWord } from './latent-code.ts';
 import { note } from './pieces.ts';
 import { branchOff, spend } from './scope.ts';
@@ -35,11 +36,18 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
     case 'ArithmeticExpansion':
     case 'ArithmeticCommand':
       scope.shared.arithmetic = true;
+      noteEvaluated('text' in node ? node.text : node.body, scope);
+      judgeExpression(node, 'text' in node ? node.text : node.body, scope);
       if (node.expression === undefined && holdsCode.test('text' in node ? node.text.slice(3) : node.body))
         throw new UnreadableScript('an arithmetic expression cannot be parsed');
       break;
     case 'TestBinary':
-      if (/^-(eq|ne|lt|le|gt|ge)$/.test(node.operator)) scope.shared.arithmetic = true;
+      if (!/^-(eq|ne|lt|le|gt|ge)$/.test(node.operator)) break;
+      scope.shared.arithmetic = true;
+      for (const side of [node.left, node.right]) {
+        noteEvaluated(side.text, scope);
+        judgeExpression(side, side.text, scope);
+      }
       break;
     case 'TestUnary':
       if (node.operator === '-v') scope.shared.arithmetic = true;
@@ -52,6 +60,8 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
       break;
     case 'Slice':
       scope.shared.arithmetic = true;
+      for (const place of [node.offset, node.length])
+        if (place !== undefined) noteEvaluated(place.text, scope);
       break;
     case 'Transform':
       if (node.operand.value === 'P') note(scope, '@P', 'ask', 'expands a text again that was not judged');
@@ -60,6 +70,7 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
       note(scope, node.operator, 'ask', 'an expansion that is not known');
       break;
     case 'Assignment':
+      notePrinted(node, scope);
       if (node.index === undefined) break;
       scope.shared.arithmetic = true;
       noteLatentWord(node.index, scope, 'subscript');

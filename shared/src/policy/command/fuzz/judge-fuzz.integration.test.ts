@@ -10,6 +10,7 @@ import { grammarScript, harmlessNames, refusedNames, wrapperNames } from './gram
 import { createRandom } from './random.ts';
 import { createStubWorld } from './real-bash.ts';
 import type { StubWorld } from './real-bash.ts';
+import { subscriptScript } from './subscript-scripts.ts';
 import { tokenScript } from './token-scripts.ts';
 
 const batchSize = 1000;
@@ -53,6 +54,7 @@ function scriptsOf(batch: number): string[] {
     const random = createRandom(firstSeed + batch * batchSize + index);
     if (index % 4 === 1) return argumentScript(random);
     if (index % 8 === 2) return fedScript(random);
+    if (index % 8 === 6) return subscriptScript(random);
     return index % 4 === 0 ? grammarScript(random) : tokenScript(random);
   });
 }

@@ -89,6 +89,14 @@ const programs =
   /^(GIT_)?(PAGER|EDITOR|SEQUENCE_EDITOR)$|^(VISUAL|MANPAGER|SYSTEMD_PAGER|AWS_PAGER|GH_PAGER|BAT_PAGER|DELTA_PAGER|BROWSER)$/;
 const compilers = /^(CC|CXX|LD|AR|AS|CPP|FC)$/;
 
+/** Variables that bash keeps as whole numbers: a text that they are set to is evaluated as arithmetic. */
+const integers =
+  'S?RANDOM|SECONDS|OPTIND|HISTCMD|LINENO|BASHPID|BASH_SUBSHELL|EPOCHSECONDS|EPOCHREALTIME|PPID|E?UID';
+const integer = new RegExp(`^(${integers})$`);
+/** Whether a script names one of them, in whatever way it may be set. */
+export const integerName = new RegExp(`(?<![A-Za-z_])(${integers})(?![A-Za-z0-9_])`);
+const number = /^[\d\s+*()-]*$/;
+
 /**
  * Why assigning the value to the variable asks, or undefined.
  * @param value what it is set to, with marks for what is not known
@@ -96,6 +104,8 @@ const compilers = /^(CC|CXX|LD|AR|AS|CPP|FC)$/;
 export function variableDoubt(name: string, value: string): string | undefined {
   const reason = `sets ${name}, which can make commands run something else`;
   if (runsCode.includes(name) || runsCodePatterns.test(name)) return reason;
+  if (integer.test(name))
+    return number.test(value) ? undefined : `sets ${name}, whose text is evaluated as arithmetic`;
   if (programs.test(name)) return quiet.test(value) ? undefined : reason;
   if (compilers.test(name)) return /^[\w.+-]+$/.test(value) ? undefined : reason;
   const rule = byValue.find((entry) => entry.name.test(name));
