@@ -41,13 +41,18 @@ export function sedEffects(script: string, codes: string[] = []): SedEffect[] | 
       }
       if ((command === 'w' || command === 'W') && !/^\s*\/dev\/(stdout|stderr)\s*$/m.test(body))
         effects.push('writes a file');
-      at +=
-        address + 1 + (/[btT]/.test(command) ? (/^[^;\n}]*/.exec(body)?.[0].length ?? 0) : lineLength(body));
+      at += address + 1 + (wordEnd(command)?.exec(body)?.[0].length ?? lineLength(body));
     } else if (/[dDgGhHlnNpPqQxzF=]/.test(command)) {
       at += address + 1 + (/^\s*\d*/.exec(body)?.[0].length ?? 0);
     } else return undefined;
   }
   return effects;
+}
+
+/** GNU sed ends a label and a version at a semicolon or a blank; other operands go on to the end of the line. */
+function wordEnd(command: string): RegExp | undefined {
+  if (/[btT]/.test(command)) return /^[^;\n}]*/;
+  return /[:v]/.test(command) ? /^[^\S\n]*[^\s;]*/ : undefined;
 }
 
 function lineLength(text: string): number {
