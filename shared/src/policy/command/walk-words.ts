@@ -80,6 +80,8 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
       break;
     case 'HereDocBody':
       if (node.parts === undefined) noteLatent(node.text, undefined, scope);
+      for (const part of node.parts ?? [])
+        if (part.type === 'ParameterExpansion') readBetweenQuotes(part, scope, walkScript);
       break;
     default:
       break;
@@ -104,14 +106,24 @@ function readPatternAgain(node: ParameterExpansionPart, scope: Scope, walkScript
   });
   const operand = node.text.slice((node.operation?.operatorEnd ?? begin) - node.pos, -1);
   const readings = [`: \${_-${operand}}`, ...(operand.includes("'") ? [`: "\${_-${operand}}"`] : [])];
-  for (const source of readings) {
-    // such operands can stand in each other
-    spend(scope.shared, source.length);
-    const script = readScript(source);
-    const inside = branchOff(scope, { source });
-    for (const { command } of script.commands)
-      if (command.type === 'Command') for (const word of command.args) walkWord(word, inside, walkScript);
-  }
+  for (const source of readings) walkText(source, scope, walkScript);
+}
+
+/** In a here-document a single quote is a letter like any other: `${x:-'$(id)'}` runs `id` there. */
+function readBetweenQuotes(node: ParameterExpansionPart, scope: Scope, walkScript: WalkScript): void {
+  if (!node.text.includes("'") || !holdsCode.test(node.text)) return;
+  walkText(`: "${node.text}"`, scope, walkScript);
+  // double quotes in the operand end those around it; without them the text is read once more
+  if (node.text.includes('"')) walkText(`: "${node.text.replaceAll('"', '')}"`, scope, walkScript);
+}
+
+function walkText(source: string, scope: Scope, walkScript: WalkScript): void {
+  // such texts can stand in each other
+  spend(scope.shared, source.length);
+  const script = readScript(source);
+  const inside = branchOff(scope, { source });
+  for (const { command } of script.commands)
+    if (command.type === 'Command') for (const word of command.args) walkWord(word, inside, walkScript);
 }
 
 /** A quoted or escaped text that holds code for arithmetic; whether that is a danger is known at the end. */

@@ -1,3 +1,4 @@
+import { isKnown } from '../syntax/marks.ts';
 import { operandsOf, ownWords } from '../refused/call.ts';
 import type { Call } from '../refused/call.ts';
 import { readEmbedded } from './embedded-code.ts';
@@ -74,8 +75,8 @@ const readers: Readonly<Record<string, (call: Call, text: string | undefined) =>
   'start-process': readStartProcess,
   saps: readStartProcess,
   start: readStartProcess,
-  complete: (call) => codeAfter(call, ['-C']),
-  compgen: (call) => codeAfter(call, ['-C']),
+  complete: readCompletion,
+  compgen: readCompletion,
   'remove-item': readRemoved,
   ri: readRemoved,
   mapfile: (call) => codeAfter(call, ['-C']),
@@ -160,6 +161,19 @@ function codeAfter(call: Call, options: readonly string[]): Inner[] {
   const at = call.words.findIndex((word, index) => index > 0 && options.includes(word));
   const code = at < 0 ? undefined : call.words[at + 1];
   return code === undefined ? [] : [{ from: at + 1, run: { code } }];
+}
+
+/** Completions run a command (`-C`), a function (`-F`), and expand a list of words once more (`-W`). */
+function readCompletion(call: Call): Inner[] {
+  return call.words.flatMap((word, index): Inner[] => {
+    const [, option, attached = ''] = /^-[a-z]*([CFW])(.*)$/s.exec(word) ?? [];
+    if (index === 0 || option === undefined) return [];
+    const value = attached === '' ? (call.words[index + 1] ?? '') : attached;
+    const from = attached === '' ? index + 1 : index;
+    if (option !== 'W') return [{ from, run: { code: value } }];
+    if (isKnown(value) && !/[$`]/.test(value)) return [];
+    return [{ from, run: { code: `: "${value.replace(/["'\\]/g, '')}"` } }];
+  });
 }
 
 /** `{ … }` of PowerShell is words to bash. */
