@@ -283,18 +283,25 @@ function firstDoubt(call: Call, covered: number): string | undefined {
 
 function variableDoubts(call: Call): Doubt[] {
   const doubts: Doubt[] = [];
+  const names = call.words.some((word) => /^-[a-zA-Z]*n/.test(word));
   if (setters.includes(call.name))
     for (const [index, word] of call.words.entries()) {
-      const found = /^([A-Za-z_]\w*(?:%%)?)\+?=(.*)$/s.exec(word);
+      const found = /^([A-Za-z_]\w*(?:%%)?)(?:\[.*?\])?\+?=(.*)$/s.exec(word);
       if (found === null && call.name === 'env' && index > 0 && !word.startsWith('-')) break;
       const reason = found === null ? undefined : variableDoubt(found[1] ?? '', found[2] ?? '');
       if (reason !== undefined) doubts.push({ index, reason });
+      else if (found !== null && names) {
+        // what is written through another name is known where that name is used
+        const other = variableDoubt(found[2] ?? '', mark.unknown);
+        if (other !== undefined) doubts.push({ index, reason: other });
+      }
     }
   if (writers.includes(call.name))
     for (const [index, word] of call.words.entries()) {
       // a declaration without a value leaves a number what it is
       const value = setters.includes(call.name) && integerName.test(word) ? '' : mark.unknown;
-      const reason = index > 0 && /^[A-Z_0-9]+$/.test(word) ? variableDoubt(word, value) : undefined;
+      const name = /^([A-Za-z_]\w*)(?:\[.*\]|[\uE000-\uE002].*)?$/s.exec(word)?.[1];
+      const reason = index > 0 && name !== undefined ? variableDoubt(name, value) : undefined;
       if (reason !== undefined) doubts.push({ index, reason });
     }
   return doubts;

@@ -1,10 +1,12 @@
 import { judgeExpression, noteEvaluated, notePrinted } from './evaluated-values.ts';
+import { variableDoubt } from './hardening/variables.ts';
 import { holdsLatentCode, noteLatentWord } from './latent-code.ts';
 import { note } from './pieces.ts';
 import { branchOff, spend } from './scope.ts';
 import type { Scope } from './scope.ts';
 import { checkNode, checkScript, forEachChild, readScript, UnreadableScript } from './syntax/bash-syntax.ts';
 import type { ParameterExpansionPart, ParsedScript, SyntaxNode } from './syntax/bash-syntax.ts';
+import { wordTexts } from './syntax/word-values.ts';
 
 /** Judges a script that stands inside a word. */
 export type WalkScript = (script: ParsedScript, scope: Scope) => void;
@@ -56,6 +58,7 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
       // `${!x}` takes the text of x for a name, its subscript with it
       if (node.index !== undefined || node.prefix === '!') scope.shared.arithmetic = true;
       if (node.index !== undefined) noteLatentWord(node.index, scope, 'subscript');
+      judgeDefault(node, scope);
       if (hidesCode(node)) return readPatternAgain(node, scope, walkScript);
       break;
     case 'Slice':
@@ -87,6 +90,15 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
       break;
   }
   return forEachChild(node, (child) => walkWord(child, scope, walkScript));
+}
+
+/** `${PATH:=.}` sets the variable like an assignment. */
+function judgeDefault({ parameter, operation, text }: ParameterExpansionPart, scope: Scope): void {
+  if (operation?.type !== 'Default' || !operation.operator.endsWith('=')) return;
+  for (const value of wordTexts(operation.operand, scope)) {
+    const doubt = variableDoubt(parameter, value);
+    if (doubt !== undefined) note(scope, text, 'ask', doubt);
+  }
 }
 
 function hidesCode({ operation }: ParameterExpansionPart): boolean {
