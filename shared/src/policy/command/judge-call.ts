@@ -7,6 +7,7 @@ import { optionWritesDevice, riskyOptions } from './hardening/options.ts';
 import { programDoubts } from './hardening/programs.ts';
 import type { Doubt } from './hardening/programs.ts';
 import { integerName, variableDoubt } from './hardening/variables.ts';
+import { isHarmlessBuiltin } from './harmless-builtins.ts';
 import { isInterpreter, readsCodeFromInput, readsOwnCommands } from './interpreters.ts';
 import { windowsName } from './command-name.ts';
 import { mayBeGuarded } from './guarded-calls.ts';
@@ -82,6 +83,8 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
     return note(scope, text, 'allow', `free command: ${plain.words.slice(0, covered).join(' ')}`);
   if (scope.functions.has(call.words[0] ?? ''))
     return note(scope, text, 'allow', 'a function that was judged');
+  if (isHarmlessBuiltin(call, scope.source))
+    return note(scope, text, 'allow', 'steers the script and runs nothing');
   return note(scope, text, 'ask', 'no free command covers it');
 }
 
