@@ -98,6 +98,8 @@ const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
   scp: [evaluated('-S', 'cDiloFPX'), ...ssh],
   sftp: [evaluated('-S -b', 'BcDFiloPRsX'), ...ssh],
   ssh,
+  bat: [evaluated('--pager')],
+  gcc: [evaluated('-wrapper -fplugin -specs --specs')],
   rg: [evaluated('--pre --hostname-bin', 'efgtTABCmjrd')],
   less: [writes('-o -O --log-file --LOG-FILE')],
   tree: [writes('-o', 'LPI')],
@@ -134,6 +136,12 @@ const table: Readonly<Record<string, readonly RiskyOptions[]>> = {
 };
 
 const aliases: Readonly<Record<string, string>> = {
+  batcat: 'bat',
+  cc: 'gcc',
+  'g++': 'gcc',
+  'c++': 'gcc',
+  clang: 'gcc',
+  'clang++': 'gcc',
   gfind: 'find',
   gsed: 'sed',
   gtar: 'tar',

@@ -1,4 +1,4 @@
-import { hasUnknown, isKnown } from '../syntax/marks.ts';
+import { hasUnknown, isKnown, mark } from '../syntax/marks.ts';
 import type { Call } from '../refused/call.ts';
 import { isTemporary, pathKind, plainPath } from '../paths/path-kind.ts';
 import { deletesUnknown } from '../refused/destruction.ts';
@@ -35,6 +35,7 @@ const sed: Doubts = (call) => {
   const places = scripts.length > 0 ? scripts : operand > 0 ? [operand] : [];
   for (const index of places) {
     const script = (words[index] ?? '').replace(/^--expression=/, '');
+    if (script === mark.unknown) return at(index, 'the sed script is known only when it runs');
     const effects = sedEffects(script);
     if (effects === undefined && !hasUnknown(script)) return at(index, 'the sed script is not understood');
     const effect = effects?.[0];
@@ -44,7 +45,8 @@ const sed: Doubts = (call) => {
 };
 
 /** awk's ways out of the stream: POSIX awk, "Output Statements" and "system()". */
-const awkRuns = /\bsystem\s*\(|"\s*\|&?\s*(getline|&)|\|&?\s*getline|\bprintf?\b[^;}\n]*[^|]\|(?!\|)|@load\b/;
+const awkRuns =
+  /\bsystem\s*\(|"\s*\|&?\s*(getline|&)|\|&?\s*getline|\bprintf?\b[^;}\n]*[^|]\|(?!\|)|(^|[;{}\s(=,])@[A-Za-z_]/;
 const awkWrites = /\bprintf?\b[^;}\n]*>/;
 
 /** The patterns above look ahead as far as a statement goes; longer programs ask. */
@@ -71,6 +73,8 @@ const awk: Doubts = (call) => {
       .replace(/"(?:\\.|[^"\\])*"/gs, '""');
     // inside parentheses `>` compares
     const statements = withoutGroups(program);
+    if (word === mark.unknown && !(call.words[index - 1] ?? '').startsWith('-') && isProgram(call, index))
+      return at(index, 'the awk program is known only when it runs');
     if (awkRuns.test(program)) return at(index, 'the awk program runs code');
     if (awkWrites.test(statements) && !word.startsWith('-F'))
       return at(index, 'the awk program writes a file');
@@ -80,6 +84,13 @@ const awk: Doubts = (call) => {
   }
   return undefined;
 };
+
+/** Whether no operand stands before this one: the first is the program. */
+function isProgram(call: Call, index: number): boolean {
+  return call.words
+    .slice(1, index)
+    .every((word, place) => word.startsWith('-') || /^-[vF]$/.test(call.words[place] ?? ''));
+}
 
 const gitOptions: readonly {
   readonly pattern: RegExp;
