@@ -2,6 +2,7 @@ import { joinPath } from './paths/path-kind.ts';
 import { callOf } from './calls.ts';
 import type { Words } from './calls.ts';
 import { coveredWords } from './free-commands.ts';
+import { plainBuildWords } from './hardening/build-words.ts';
 import { plainGitWords } from './hardening/git-words.ts';
 import { optionWritesDevice, riskyOptions } from './hardening/options.ts';
 import { programDoubts } from './hardening/programs.ts';
@@ -65,7 +66,7 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
   const other = windowsName(call.raws[0] ?? '');
   if (other !== undefined)
     refusalsOnly(scope, () => judgeCall(renamed(call, other), deeper(scope, {}), facts, judgeCode));
-  const plain = withoutHarmlessOptions(call);
+  const plain = withoutHarmlessOptions(call, scope);
   const { rules } = scope.shared;
   const covered = coveredBehind(facts.lead ?? [], plain.words, scope);
   judgeInners(call, scope, facts, covered, judgeCode);
@@ -245,10 +246,14 @@ export function refusalsOnly(scope: Scope, judge: () => void): void {
   }
 }
 
-function withoutHarmlessOptions(call: Call): Call {
-  if (call.name !== 'git') return call;
-  const kept = plainGitWords(call.words);
+function withoutHarmlessOptions(call: Call, scope: Scope): Call {
+  const kept = call.name === 'git' ? plainGitWords(call.words) : withoutBuildLooks(call, scope);
   return kept === call.words ? call : { ...call, words: kept, raws: kept };
+}
+
+/** A free command that names the options itself is compared as it stands. */
+function withoutBuildLooks({ words }: Call, scope: Scope): readonly string[] {
+  return coveredWords(scope.shared.rules.free, words, scope.shared) > 0 ? words : plainBuildWords(words);
 }
 
 /** Builtins and wrappers whose words set variables. */
