@@ -76,6 +76,17 @@ const deletions: Writes = (call) =>
 const found: Writes = (call) =>
   call.words.includes('-delete') ? deletions({ ...call, words: ['find', ...foundPaths(call)] }) : [];
 
+/** The folder that an archive is unpacked into. */
+const unpackedInto =
+  (short: RegExp, long: RegExp): Writes =>
+  (call) =>
+    call.words.flatMap((word, index) => {
+      const attached = short.exec(word)?.[1] ?? long.exec(word)?.[1];
+      if (attached !== undefined && attached !== '') return [attached];
+      const before = call.words[index - 1] ?? '';
+      return index > 1 && (short.test(before) || long.test(before)) ? [word] : [];
+    });
+
 const gitWrites: Readonly<Record<string, Writes>> = {
   mv: moves,
   rm: (call) => (call.words.includes('--cached') ? [] : deletions(call)),
@@ -107,6 +118,10 @@ const table: Readonly<Record<string, Writes>> = {
   ...named('find gfind', found),
   ...named('awk gawk mawk nawk', awk),
   ...named('sed gsed', sed),
+  ...named('tar gtar bsdtar', unpackedInto(/^-C(.*)$/s, /^--directory(?:=(.*))?$/s)),
+  ...named('unzip', unpackedInto(/^-d(.*)$/s, /^--directory(?:=(.*))?$/s)),
+  ...named('gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress', each),
+  mktemp: each,
   dd,
   curl,
   wget: downloads,
