@@ -2,16 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { PolicyInput } from '@lemniscate/shared/policy/policy.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
+import { failOver } from '../../testing/traffic/fail-over.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { openTestSession } from '../../testing/traffic/session.ts';
 import { listApprovals } from '../approvals/approval-row.ts';
 import { decideApproval } from '../approvals/decide-approval.ts';
-import { abandonCalls } from '../audit/abandoned-calls.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { Person } from '../identity.ts';
 import { requestPermit } from './request-permit.ts';
-import { useUpApprovals } from './use-up-approvals.ts';
 
 let record: TestRecord;
 before(async () => {
@@ -31,22 +30,7 @@ const proposal = (callId: string, path = 'a.txt'): unknown => ({
 const ask = (claim: AttemptClaim, body: unknown) =>
   requestPermit(record, claim, body, new AbortController().signal);
 
-/** The attempt is lost as `loseAttempt` does it, and the next one is live. */
-async function lose(claim: AttemptClaim): Promise<AttemptClaim> {
-  const attempt = claim.attempt + 1;
-  await record.database.transaction(async (tx) => {
-    await tx.query(`UPDATE attempts SET state = 'lost' WHERE session_id = $1`, [claim.sessionId]);
-    await abandonCalls(tx, claim.sessionId, 'spiffe://lemniscate/dispatcher/test', 'attempt_lost');
-    await useUpApprovals(tx, claim.sessionId, claim.attempt);
-    await tx.query(
-      `INSERT INTO attempts SELECT (jsonb_populate_record(a, jsonb_build_object('attempt', $2::int, 'state', 'live',
-         'relay_token_hash', md5(random()::text)))).* FROM attempts a WHERE session_id = $1 AND attempt = $2 - 1`,
-      [claim.sessionId, attempt],
-    );
-    await tx.query('UPDATE sessions SET attempt = $2 WHERE id = $1', [claim.sessionId, attempt]);
-  });
-  return { ...claim, attempt };
-}
+const lose = (claim: AttemptClaim) => failOver(record, claim);
 
 const approve = async (claim: AttemptClaim) => {
   const approval = (await listApprovals(record.database, claim.sessionId)).find(
@@ -84,4 +68,39 @@ test('an approval given to the lost attempt is used up, also under the same call
   assert.equal((await ask(second, proposal('c1'))).verdict, 'waiting');
   await approve(second);
   assert.equal((await ask(second, proposal('c1'))).verdict, 'go');
+});
+
+test('an approval is used up by a call that has ended too where something may be done twice; one that no permit used still counts', async () => {
+  const cases: [PolicyInput, string[], string][] = [
+    [{}, [], 'go'],
+    [{ egress: ['example.com'] }, [], 'waiting'],
+    [{}, ['DEPLOY_TOKEN'], 'waiting'],
+  ];
+  for (const [policy, credentials, again] of cases) {
+    const first = await openTestSession(record, { policy, credentials, interactive: true });
+    assert.equal((await ask(first, proposal('c1'))).verdict, 'waiting');
+    await approve(first);
+    assert.equal((await ask(first, proposal('c1'))).verdict, 'go');
+    await record.database.query(
+      `UPDATE tool_calls SET state = 'done', ended_at = now() WHERE session_id = $1`,
+      [first.sessionId],
+    );
+    assert.equal((await ask(first, proposal('c2', 'b.txt'))).verdict, 'waiting');
+    await approve(first);
+    const second = await lose(first);
+    assert.equal((await ask(second, proposal('c1'))).verdict, again);
+    assert.equal((await ask(second, proposal('c2', 'b.txt'))).verdict, 'go');
+  }
+});
+
+test('an approval that a second attempt was given and never used counts in the third', async () => {
+  const first = await openTestSession(record, { policy: { egress: ['example.com'] }, interactive: true });
+  await ask(first, proposal('c1'));
+  await approve(first);
+  assert.equal((await ask(first, proposal('c1'))).verdict, 'go');
+  const second = await lose(first);
+  assert.equal((await ask(second, proposal('c1'))).verdict, 'waiting');
+  await approve(second);
+  const third = await lose(second);
+  assert.equal((await ask(third, proposal('c1'))).verdict, 'go');
 });

@@ -1,4 +1,3 @@
-import { mayHaveActedOutside } from '@lemniscate/shared/permit/unknown-outcome.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
@@ -75,7 +74,7 @@ export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<vo
       },
       ...(await abandonCalls(tx, session.id, deps.self, 'attempt_lost')),
     ]);
-    if (mayHaveActedOutside(session)) await useUpApprovals(tx, session.id, loss.attempt);
+    await useUpApprovals(tx, session, loss.attempt);
     if (loss.why === 'start_deadline') await noteStartFailure(tx, loss.serverId, sentences[loss.why]);
     // An operator's act is no fault: it may happen to a session as often as it likes.
     const losses = session.losses + (loss.why === 'drained' ? 0 : 1);
