@@ -2420,7 +2420,7 @@ export interface components {
                 /** @enum {string} */
                 change: "added" | "modified" | "deleted" | "renamed" | "copied" | "type_changed";
                 deletions: number | null;
-                flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git")[];
+                flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git" | "policy")[];
                 insertions: number | null;
                 modes?: {
                     after: string;
@@ -2441,7 +2441,7 @@ export interface components {
                 /** @enum {string} */
                 change: "added" | "modified" | "deleted" | "renamed" | "copied" | "type_changed";
                 deletions: number | null;
-                flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git")[];
+                flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git" | "policy")[];
                 insertions: number | null;
                 modes?: {
                     after: string;
@@ -3234,7 +3234,7 @@ export interface components {
                     /** @enum {string} */
                     change: "added" | "modified" | "deleted" | "renamed" | "copied" | "type_changed";
                     deletions: number | null;
-                    flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git")[];
+                    flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git" | "policy")[];
                     insertions: number | null;
                     modes?: {
                         after: string;
@@ -3322,7 +3322,7 @@ export interface components {
                     /** @enum {string} */
                     change: "added" | "modified" | "deleted" | "renamed" | "copied" | "type_changed";
                     deletions: number | null;
-                    flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git")[];
+                    flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git" | "policy")[];
                     insertions: number | null;
                     modes?: {
                         after: string;
@@ -10828,7 +10828,7 @@ export interface operations {
                             /** @enum {string} */
                             change: "added" | "modified" | "deleted" | "renamed" | "copied" | "type_changed";
                             deletions: number | null;
-                            flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git")[];
+                            flags: ("ci" | "build_script" | "hook" | "dependencies" | "agent_instructions" | "nested_git" | "policy")[];
                             insertions: number | null;
                             modes?: {
                                 after: string;

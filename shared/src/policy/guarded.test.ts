@@ -239,6 +239,12 @@ const flagged: readonly string[] = [
   'WORKSPACE.bazel',
   'claude.md',
   'makefile',
+  'app/deps.gradle',
+  'build.sbt',
+  'MODULE.bazel',
+  'cmake/find.cmake',
+  'cloudbuild.yaml',
+  '.tool-versions',
 ];
 test('files that run or steer something are under dedicated control by default', () => {
   const missing = flagged.filter((path) => flaggedPattern(defaultFlaggedPaths, path) === undefined);

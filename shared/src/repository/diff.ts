@@ -9,6 +9,7 @@ export const fileFlags = [
   'dependencies',
   'agent_instructions',
   'nested_git',
+  'policy',
 ] as const;
 export type FileFlag = (typeof fileFlags)[number];
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { flaggedPattern } from '../policy/flagged-path.ts';
+import { defaultFlaggedPaths } from '../policy/flagged-paths.ts';
 import { fileFlagsOf } from './flags.ts';
 
 const cases: readonly (readonly [string, readonly string[]])[] = [
@@ -23,18 +25,53 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['AGENTS.md', ['agent_instructions']],
   ['sub/.claude/settings.json', ['agent_instructions']],
   ['vendor/.git/config', ['nested_git']],
-  ['vendor/.GIT /hooks/post-checkout', ['nested_git']],
+  ['vendor/.GIT /hooks/post-checkout', ['hook', 'nested_git']],
   ['vendor/git~1/config', ['nested_git']],
   ['.git', ['nested_git']],
   ['.gitmodules', ['nested_git']],
+  ['web/vite.config.ts', ['build_script']],
+  ['webpack.config.js', ['build_script']],
+  ['rollup.config.mjs', ['build_script']],
+  ['meson.build', ['build_script']],
+  ['images/Dockerfile-dev', ['build_script']],
+  ['lib/BUILD', ['build_script']],
+  ['lib/build', ['build_script']],
+  ['lib/build/index.ts', []],
+  ['lib/build.ts', []],
+  ['.forgejo/workflows/a.yml', ['ci']],
+  ['.gitea/workflows/a.yml', ['ci']],
+  ['vendor/a/.github/workflows/ci.yml', ['ci']],
+  ['.husky', ['hook']],
+  ['.huskyrc.json', ['hook']],
+  ['requirements/dev.txt', ['dependencies']],
+  ['environment.yml', ['dependencies']],
+  ['AGENT.md', ['agent_instructions']],
+  ['.gemini/settings.json', ['agent_instructions']],
+  ['.clinerules', ['agent_instructions']],
+  ['.clinerules/a.md', ['agent_instructions']],
   ['.github/copilot-instructions.md', ['ci', 'agent_instructions']],
 ];
 
 for (const [path, flags] of cases)
   test(`${path} is flagged ${flags.join(', ') || 'nothing'}`, () => {
-    assert.deepEqual(fileFlagsOf(path), flags);
+    assert.deepEqual(fileFlagsOf([path]), flags);
   });
 
 test('a rename out of dedicated control keeps the flag of the old name', () => {
-  assert.deepEqual(fileFlagsOf('notes/old-ci.yml', '.github/workflows/ci.yml'), ['ci']);
+  assert.deepEqual(fileFlagsOf(['notes/old-ci.yml', '.github/workflows/ci.yml']), ['ci']);
+});
+
+test('the review marks every file that a write to asks for, by the table and by the policy', () => {
+  for (const pattern of defaultFlaggedPaths) {
+    const path = pattern
+      .replace('**/', '')
+      .replace(/\{([^,}]*),[^}]*\}/g, '$1')
+      .replaceAll('*', 'a');
+    assert.equal(flaggedPattern([pattern], path), pattern, path);
+    assert.notDeepEqual(fileFlagsOf([path]), [], path);
+  }
+  assert.deepEqual(fileFlagsOf(['deploy/prod.yaml', undefined], ['deploy/**']), ['policy']);
+  assert.deepEqual(fileFlagsOf(['new.yaml', 'deploy/prod.yaml'], ['deploy/**']), ['policy']);
+  assert.deepEqual(fileFlagsOf(['package.json'], ['package.json']), ['dependencies']);
+  assert.deepEqual(fileFlagsOf(['src/a.ts'], ['deploy/**']), []);
 });

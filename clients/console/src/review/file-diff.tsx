@@ -13,6 +13,7 @@ const flagWords = {
   dependencies: 'dependencies',
   agent_instructions: 'steers agents',
   nested_git: 'nested git',
+  policy: 'named by the policy',
 } as const;
 
 /** One file of a diff: why it is flagged, and its hunks. */

@@ -87,7 +87,7 @@ ${lines.join('\n')}
       change: 'modified',
       insertions: added.length,
       deletions: removed.length,
-      flags: fileFlagsOf(path),
+      flags: fileFlagsOf([path]),
     },
   };
 }

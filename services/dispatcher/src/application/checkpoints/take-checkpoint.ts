@@ -63,7 +63,12 @@ async function write(
   const diff =
     given.diff === undefined
       ? null
-      : await checkPatch(tx, { diff: given.diff, patch: given.patch ?? null }, attemptOwner(claim));
+      : await checkPatch(
+          tx,
+          { diff: given.diff, patch: given.patch ?? null },
+          attemptOwner(claim),
+          session.policy,
+        );
   await insert(tx, session, number, given, diff);
   await deps.events.append(tx, session.id, session.attempt, [
     { type: 'checkpoint', number, cause: given.cause, bytes: given.archive.bytes },

@@ -53,6 +53,24 @@ const stateOf = async (sessionId: string) => {
   return row;
 };
 
+test('what the policy of the session names is marked, whatever the server says', async () => {
+  const claim = await openTestSession(record, { policy: { flaggedPaths: ['deploy/**'] } });
+  const result = resultOf();
+  assert.ok(result.diff !== null);
+  const [file] = result.diff.files;
+  assert.ok(file !== undefined);
+  const files = [
+    { ...file, path: 'deploy/prod.yaml' },
+    { ...file, path: 'src/a.ts' },
+  ];
+  await acceptResult(deps, claim, { ...result, diff: { ...result.diff, files } });
+  const { diff } = await openDiff(record, claim.sessionId);
+  assert.deepEqual(
+    diff.summary.files.map(({ flags }) => flags),
+    [['policy'], []],
+  );
+});
+
 test('a result ends the session, offers its diff with flags of our own, and closes the chain', async () => {
   const claim = await openTestSession(record);
   await acceptResult(deps, claim, resultOf());

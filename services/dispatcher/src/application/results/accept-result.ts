@@ -117,7 +117,7 @@ async function writeResult(
 ): Promise<boolean> {
   const session = await lockOrRepeat(tx, claim, digest);
   if (session === null) return false;
-  const diff = await checkPatch(tx, result, attemptOwner(claim));
+  const diff = await checkPatch(tx, result, attemptOwner(claim), session.policy);
   await tx.query('UPDATE attempts SET result_digest = $3 WHERE session_id = $1 AND attempt = $2', [
     claim.sessionId,
     claim.attempt,

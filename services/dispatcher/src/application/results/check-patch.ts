@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { inlinePatchBytes } from '@lemniscate/shared/protocol/session-result.ts';
 import type { SessionResult } from '@lemniscate/shared/protocol/session-result.ts';
-import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
+import type { DiffFile, DiffSummary } from '@lemniscate/shared/repository/diff.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import { fileFlagsOf } from '@lemniscate/shared/repository/flags.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { readUpload } from '../uploads/upload-row.ts';
@@ -17,6 +18,7 @@ export interface CheckedDiff {
 /**
  * Checks a result's patch against its summary. The flags are computed here again: what the review warns of must not
  * depend on what a server says.
+ * @param policy the one that the session was opened with
  * @returns null when there is nothing to offer
  * @throws CodedError `request_invalid`, `digest_mismatch`, `not_found` (an upload that is not this attempt's)
  */
@@ -24,6 +26,7 @@ export async function checkPatch(
   tx: Transaction,
   result: Pick<SessionResult, 'diff' | 'patch'>,
   owner: string,
+  policy: Pick<Policy, 'flaggedPaths'>,
 ): Promise<CheckedDiff | null> {
   const { diff, patch } = result;
   if (diff === null || (diff.bytes === 0 && diff.files.length === 0)) return null;
@@ -34,7 +37,7 @@ export async function checkPatch(
     );
   const summary = {
     ...diff,
-    files: diff.files.map((file) => ({ ...file, flags: flagsOf(file) })),
+    files: diff.files.map((file) => ({ ...file, flags: flagsOf(file, policy.flaggedPaths) })),
   };
   if (patch.kind === 'inline')
     return { summary, patch: decodeInline(patch.base64, diff), objectSha256: null };
@@ -47,8 +50,8 @@ export async function checkPatch(
 /** Git's mode of a repository inside the repository. */
 const nestedRepository = '160000';
 
-function flagsOf(file: DiffSummary['files'][number]): DiffSummary['files'][number]['flags'] {
-  const flags = fileFlagsOf(file.path, file.previousPath);
+function flagsOf(file: DiffFile, flaggedPaths: readonly string[]): DiffFile['flags'] {
+  const flags = fileFlagsOf([file.path, file.previousPath], flaggedPaths);
   if (file.modes?.after !== nestedRepository || flags.includes('nested_git')) return flags;
   return [...flags, 'nested_git'];
 }
