@@ -240,7 +240,7 @@ const forgeries = [
    VALUES ($1, 1, 'forged', 1, 'read_file', 'done', '{"verdict": "go"}', 'automation')`,
   // a decision that was another call's
   `UPDATE tool_calls SET call_id = (SELECT max(convert_from(body, 'UTF8')::jsonb -> 'body' ->> 'call')
-     FROM audit_entries WHERE chain = 'session:' || $1 AND type = 'tool.decided') || '-twice'
+     FROM audit_entries WHERE chain = 'session:' || $1 AND type = 'tool.decided') || '-twice-' || call_id
    WHERE session_id = $1 AND answer ->> 'verdict' = 'go'`,
   // a step that the table of states does not have
   `UPDATE session_events SET event = jsonb_set(event, '{state}', '"completed"')

@@ -14,6 +14,7 @@ import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import { mustWaitForChild } from '@lemniscate/shared/budget/held-by-children.ts';
 import { adoptApproval } from '../approvals/adopt-approval.ts';
+import { withdrawLeftBehind } from '../approvals/withdraw-approvals.ts';
 import { askForExtension } from '../budgets/ask-extension.ts';
 import { findWaitingExtension } from '../budgets/extension-row.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
@@ -93,9 +94,11 @@ export async function requestPermit(
 }
 
 async function askOnce(deps: PermitDeps, claim: AttemptClaim, proposal: Proposal): Promise<PermitAnswer> {
-  const { answer, asked, tellAbove, opened, wished, calls } = await deps.database.transaction((tx) =>
-    decide(deps, tx, claim, proposal),
-  );
+  const { answer, asked, tellAbove, opened, wished, calls } = await deps.database.transaction(async (tx) => {
+    const decided = await decide(deps, tx, claim, proposal);
+    const withdrawn = await withdrawLeftBehind(deps, tx, claim, proposal);
+    return withdrawn ? { ...decided, asked: true } : decided;
+  });
   if (asked) {
     deps.events.announce(claim.sessionId);
     deps.signals.send('approvals', undefined);
@@ -115,6 +118,7 @@ async function askOnce(deps: PermitDeps, claim: AttemptClaim, proposal: Proposal
 
 interface Decided {
   readonly answer: PermitAnswer;
+  /** Somebody is asked something, or no longer is. */
   readonly asked: boolean;
   /** A sub-agent asks: the session that its person looks at, and what they are to see there. */
   readonly tellAbove?: AskedBelow;
