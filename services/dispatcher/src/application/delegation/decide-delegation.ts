@@ -42,6 +42,9 @@ export async function decideDelegation(
   const rule = delegationOf(session.policy);
   if (!mayDelegate(session.policy, session.ancestors.length))
     return refused(`sub-agents may not go deeper than ${rule.maxDepth} here`);
+  // a sub-agent always runs under our own loop, and has no more rights than its parent's policy gives
+  if (session.policy.runtimes?.includes('native') === false)
+    return refused('sub-agents run under the runtime native, which the policy does not allow here');
   if ((await countChildren(tx, session.id)) >= rule.maxChildren)
     return refused(`this session has had its ${rule.maxChildren} sub-agents`);
   const { max_actions: actions, max_minutes: minutes } = proposal.arguments;

@@ -226,6 +226,17 @@ test('depth and width are bounded, and where nothing is left no sub-agent starts
   await refused(spent, 'd1', /no action is left/);
 });
 
+test('a policy that does not allow the runtime of sub-agents has none', async () => {
+  const closed = await openTestSession(record, { policy: { ...free, runtimes: ['claude-code'] } });
+  const answer = await delegate(closed, 'd1');
+  assert.ok(answer.verdict === 'go');
+  assert.equal(answer.result?.isError, true);
+  assert.match(answer.result?.text ?? '', /runtime native, which the policy does not allow/);
+  assert.equal((await childrenOf(closed)).length, 0);
+  const open = await openTestSession(record, { policy: { ...free, runtimes: ['claude-code', 'native'] } });
+  assert.equal((await delegate(open, 'd1')).verdict, 'waiting');
+});
+
 test('a stop reaches the whole tree; a sub-agent that fails is an answer to the model', async () => {
   const claim = await openTestSession(record, { policy: { ...free, delegation: { maxDepth: 2 } } });
   await delegate(claim, 'd1');
