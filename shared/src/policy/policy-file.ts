@@ -57,6 +57,11 @@ export function checkPolicy(
   const alias = aliasIn(document);
   if (alias !== undefined)
     return { faults: [{ ...place(lines, alias), path: '', message: 'aliases are not read; write it out' }] };
+  const hidden = prototypeIn(document);
+  if (hidden !== undefined)
+    return {
+      faults: [{ ...place(lines, hidden), path: prototypeName, message: 'no such member; remove it' }],
+    };
   const written: unknown = document.toJS({ maxAliasCount: 0 }) ?? {};
   const twice = boundsGivenTwice(written);
   if (twice !== undefined)
@@ -104,6 +109,21 @@ function aliasIn(document: Document.Parsed): number | undefined {
   visit(document, {
     Alias: (_key, node) => {
       found = node.range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+const prototypeName = '__proto__';
+
+/** Where a member stands whose name a record cannot hold: it would vanish before the schema could refuse it. */
+function prototypeIn(document: Document.Parsed): number | undefined {
+  let found: number | undefined;
+  visit(document, {
+    Pair: (_key, { key }) => {
+      if (!isScalar(key) || key.value !== prototypeName) return undefined;
+      found = key.range?.[0] ?? 0;
       return visit.BREAK;
     },
   });

@@ -115,3 +115,11 @@ test('bounds of the fleet hold where a policy writes none, for sessions and for 
   assert.equal(written.commandMaxSeconds, 60);
   assert.equal(written.commandMaxOutputBytes, 2048);
 });
+
+test('a member that a record cannot hold is refused with its line, at every depth and in JSON', () => {
+  for (const text of ['{"tools": {"__proto__": "allow"}}', '__proto__: {}', 'budgets:\n  __proto__: 1']) {
+    const { policy, faults } = checkPolicy(text);
+    assert.equal(policy, undefined, text);
+    assert.deepEqual([faults[0]?.line, faults[0]?.path], [text.split('\n').length, '__proto__'], text);
+  }
+});
