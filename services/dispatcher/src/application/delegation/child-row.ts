@@ -30,6 +30,29 @@ export async function findChild(
   return row ?? null;
 }
 
+/**
+ * A session that goes on elsewhere asks again under new ids: the sub-agent that a lost attempt has opened for the same
+ * task, and whose report nobody has read, moves to the new call. Under the parent's lock.
+ */
+export async function adoptChild(
+  tx: Transaction,
+  { sessionId, attempt }: { readonly sessionId: string; readonly attempt: number },
+  callId: string,
+  argumentsDigest: string,
+): Promise<ChildRow | null> {
+  if (attempt === 1) return null;
+  const adopted = await tx.query(
+    `UPDATE sessions SET delegated_call = $3 WHERE id = (
+       SELECT w.id FROM sessions w WHERE w.parent_id = $1 AND w.delegated_digest = $4
+         AND NOT EXISTS (SELECT FROM tool_calls c WHERE c.session_id = $1 AND c.call_id = w.delegated_call
+           AND (c.attempt >= $2 OR c.answer IS NOT NULL))
+       ORDER BY w.created_at, w.id LIMIT 1)
+     RETURNING id`,
+    [sessionId, attempt, callId, argumentsDigest],
+  );
+  return adopted.length === 0 ? null : findChild(tx, sessionId, callId, argumentsDigest);
+}
+
 export async function countChildren(tx: Transaction, parentId: string): Promise<number> {
   const [row] = await tx.query<{ n: number }>(
     'SELECT count(*)::int AS n FROM sessions WHERE parent_id = $1',

@@ -8,7 +8,7 @@ import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
 import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { Proposal } from '../permits/read-proposal.ts';
-import { countChildren, findChild } from './child-row.ts';
+import { adoptChild, countChildren, findChild } from './child-row.ts';
 import { openChild } from './open-child.ts';
 import type { OpenChildDeps } from './open-child.ts';
 import { takeReport } from './take-report.ts';
@@ -34,7 +34,10 @@ export async function decideDelegation(
   proposal: Proposal,
   held: HeldByChildren,
 ): Promise<DelegationStep> {
-  const child = await findChild(tx, session.id, proposal.callId, proposal.argumentsDigest);
+  const { callId, argumentsDigest } = proposal;
+  const child =
+    (await findChild(tx, session.id, callId, argumentsDigest)) ??
+    (await adoptChild(tx, claim, callId, argumentsDigest));
   if (child !== null) {
     if (!sessionHasEnded(child.state)) return { kind: 'waiting', opened: false, childId: child.id };
     return { kind: 'reported', report: await takeReport(deps, tx, claim, child) };

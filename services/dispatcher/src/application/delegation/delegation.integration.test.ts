@@ -7,6 +7,7 @@ import type { JsonObject } from '@lemniscate/shared/json.ts';
 import { policySchema } from '@lemniscate/shared/policy/policy.ts';
 import type { Policy, PolicyInput } from '@lemniscate/shared/policy/policy.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
+import { failOver } from '../../testing/traffic/fail-over.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
@@ -224,6 +225,22 @@ test('depth and width are bounded, and where nothing is left no sub-agent starts
   await refused(off, 'd1', /not go deeper than 0/);
   const spent = await openTestSession(record, { policy: { ...free, budgets: { maxActions: 1 } } });
   await refused(spent, 'd1', /no action is left/);
+});
+
+test('after a failover the same task under a new id finds its sub-agent; in one attempt, or once it was read, it is another', async () => {
+  const first = await openTestSession(record, { policy: free });
+  await delegate(first, 'd1', { max_actions: 5 });
+  const child = await only(first);
+  const second = await failOver(record, first);
+  assert.equal((await delegate(second, 'e1', { max_actions: 5 })).verdict, 'waiting');
+  assert.equal((await only(first)).id, child.id);
+  await place(child);
+  await end(child.id, 'finished', 'done');
+  assert.equal((await delegate(second, 'e1', { max_actions: 5 })).verdict, 'go');
+  const third = await failOver(record, second);
+  assert.equal((await delegate(third, 'f1', { max_actions: 5 })).verdict, 'waiting');
+  assert.equal((await delegate(third, 'f2', { max_actions: 5 })).verdict, 'waiting');
+  assert.equal((await childrenOf(first)).length, 3);
 });
 
 test('a policy that does not allow the runtime of sub-agents has none', async () => {
