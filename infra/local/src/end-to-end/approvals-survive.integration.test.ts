@@ -67,7 +67,8 @@ test('a question survives the dispatcher, Redis and the agent server; its answer
 
   await killServerOf(site, session);
   await session.seen('another attempt', (event) => event.type === 'state' && event.attempt === 2);
-  assert.deepEqual(await waitingIn(session.id), [asked], 'the server is lost');
+  const waiting = (await waitingIn(session.id)).map(({ id, argumentsDigest }) => [id, argumentsDigest]);
+  assert.deepEqual(waiting, [[asked.id, asked.argumentsDigest]], 'the server is lost');
 
   const answer = { decision: 'approve', argumentsDigest: asked.argumentsDigest };
   const path = `/v1/sessions/${session.id}/approvals/${asked.id}`;
@@ -85,10 +86,11 @@ test('a question survives the dispatcher, Redis and the agent server; its answer
     ran.map(({ attempt, decidedBy }) => [attempt, decidedBy]),
     [[2, 'human']],
   );
-  const questions = session.events.filter(
-    ({ event }) => event.type === 'approval' && event.state === 'waiting',
+  // The next attempt may ask before the answer comes: the same question is then told again, under its call's new id.
+  const questions = session.events.flatMap(({ event }) =>
+    event.type === 'approval' && event.state === 'waiting' ? [event.approvalId] : [],
   );
-  assert.equal(questions.length, 1, 'the person is asked once');
+  assert.deepEqual([...new Set(questions)], [asked.id], 'the person is asked once');
   await assert.rejects(post(path, answer), { code: 'session_ended' });
   assert.equal((await verifySessionChain(site.client, session.id)).fault, null);
 });
