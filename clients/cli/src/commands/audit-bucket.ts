@@ -11,15 +11,23 @@ import { z } from 'zod';
 
 const personSchema = z.object({ person: z.string(), identity: z.string() });
 
+/** What is not there is `instead`; a disk that cannot be read proves nothing about the copy, and is told. */
+const absent =
+  <Instead>(instead: Instead) =>
+  (error: unknown): Instead => {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return instead;
+    throw error;
+  };
+
 /** Whether a path is such a copy. */
 export async function isBucketCopy(path: string): Promise<boolean> {
-  const segments = await stat(join(path, 'segments')).catch(() => null);
+  const segments = await stat(join(path, 'segments')).catch(absent(null));
   return segments?.isDirectory() === true;
 }
 
 /** Files of a copy in the order of their names, which have their numbers in them; none where there is no such folder. */
 async function listFiles(copy: string, folder: string): Promise<string[]> {
-  const names = await readdir(join(copy, folder)).catch(() => []);
+  const names = await readdir(join(copy, folder)).catch(absent<string[]>([]));
   return names
     .filter((name) => /\.(json|ndjson)$/.test(name))
     .toSorted()
@@ -82,7 +90,7 @@ async function checkSegment(copy: string, segment: SealedSegment, size: number):
   // two exporters may have cut the log at different places: an overlap is none of the copy's faults, a hole is
   if (first > size)
     return chainFault(key, first, 'log_cut', ` (entries ${size} to ${first - 1} are in no segment)`);
-  const text = await readFile(join(copy, key), 'utf8').catch(() => null);
+  const text = await readFile(join(copy, key), 'utf8').catch(absent(null));
   if (text === null) return chainFault(key, first, 'segment_missing');
   const same = Buffer.byteLength(text) === bytes && objectDigest(text) === sha256;
   return same ? null : chainFault(key, first, 'segment_differs');
