@@ -15,7 +15,7 @@ export interface EscapeAttempt {
   readonly control: Control;
   /** It can only be refused where commands have a uid of their own. */
   readonly needsOwnUser?: boolean;
-  /** A call that a kernel may have been built without; its control may then fail as well. */
+  /** A kernel may have been built without it; the control then says REFUSED, the kernel's own answer to root. */
   readonly dependsOnKernel?: boolean;
   /** About reaching the host's kernel: says nothing where the sandbox has a kernel of its own (gVisor, Kata). */
   readonly hostKernel?: boolean;
@@ -63,7 +63,7 @@ export function call(name: SyscallName, args: string, what = ''): EscapeAttempt 
     name: `${name}${what} does not reach the kernel`,
     program: 'perl',
     script: `$! = 0; my $r = syscall(${number(name)}, ${args}); my $e = $! + 0;
-      print "ESCAPED $r errno $e\\n" unless $r < 0 && ($e == 1 || $e == 38);`,
+      print(($r < 0 && ($e == 1 || $e == 38)) ? "REFUSED errno $e\\n" : "ESCAPED $r errno $e\\n");`,
     control: 'host',
     dependsOnKernel: true,
     hostKernel: true,

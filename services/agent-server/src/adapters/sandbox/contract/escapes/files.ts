@@ -35,13 +35,16 @@ export const files: readonly EscapeAttempt[] = [
     'find /sys/fs/cgroup -maxdepth 2 -name cgroup.procs -writable 2>/dev/null | grep -q . && echo ESCAPED',
   ),
   {
-    ...bash('no request to the kernel’s keys', '( : >> /proc/sysrq-trigger ) 2>/dev/null && echo ESCAPED'),
+    ...bash(
+      'no request to the kernel’s keys',
+      '[ -e /proc/sysrq-trigger ] || echo REFUSED; ( : >> /proc/sysrq-trigger ) 2>/dev/null && echo ESCAPED',
+    ),
     dependsOnKernel: true,
   },
   {
     ...bash(
       'no image of the kernel’s memory',
-      'head -c 1 /proc/kcore 2>/dev/null | grep -q . && echo ESCAPED',
+      '[ -e /proc/kcore ] || echo REFUSED; head -c 1 /proc/kcore 2>/dev/null | grep -q . && echo ESCAPED',
     ),
     dependsOnKernel: true,
   },
