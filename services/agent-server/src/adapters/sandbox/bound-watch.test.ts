@@ -59,3 +59,24 @@ test('counters that cannot be read although the sandbox is there end it, but not
   await watch.whenBroken;
   watch.stop();
 });
+
+test('a sign of the kernel makes it look at once, and none is waited for after the end', async () => {
+  let counters: SandboxCounters = fine;
+  let sign: (() => void) | null = null;
+  const watch = createBoundWatch(
+    profile,
+    () => Promise.resolve(counters),
+    (listener) => {
+      sign = listener;
+      return () => (sign = null);
+    },
+  );
+  assert.equal(sign, null, 'nobody has used it yet');
+  watch.start();
+  counters = { ...fine, processRefusals: 1 };
+  (sign as (() => void) | null)?.();
+  await watch.whenBroken;
+  assert.equal(watch.broken(), 'sandbox_processes');
+  watch.stop();
+  assert.equal(sign, null);
+});

@@ -47,12 +47,18 @@ export function brokenBound(
   return diskLeftFiles === 0 ? 'sandbox_disk' : null;
 }
 
+/**
+ * @param onSign tells when the kernel has counted something, so that a sandbox which dies of it is looked at before its
+ * counters go with it; the timer stays for what has no sign and for signs that are missed
+ */
 export function createBoundWatch(
   profile: Pick<SandboxProfile, 'cpuSeconds'>,
   counters: () => Promise<SandboxCounters | null>,
+  onSign: (listener: () => void) => () => void = () => () => undefined,
 ): BoundWatch {
   let seen: BrokenBound | null = null;
   let timer: NodeJS.Timeout | undefined;
+  let closeSign: () => void = () => undefined;
   let stopped = false;
   let unreadable = 0;
   const { promise: whenBroken, resolve } = Promise.withResolvers<void>();
@@ -74,8 +80,9 @@ export function createBoundWatch(
 
   return {
     start() {
-      if (stopped) return;
-      timer ??= setInterval(() => void look(), lookEveryMs).unref();
+      if (stopped || timer !== undefined) return;
+      timer = setInterval(() => void look(), lookEveryMs).unref();
+      closeSign = onSign(() => void look());
     },
     look,
     broken: () => seen,
@@ -83,6 +90,7 @@ export function createBoundWatch(
     stop() {
       stopped = true;
       clearInterval(timer);
+      closeSign();
     },
   };
 }

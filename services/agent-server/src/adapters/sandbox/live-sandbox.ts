@@ -23,6 +23,8 @@ export interface SandboxParts {
   readonly exited: Promise<object>;
   /** Null when it is gone. @throws Error where they cannot be read */
   counters(): Promise<SandboxCounters | null>;
+  /** Calls when the kernel has refused a fork, where it says so; the returned function ends that. */
+  onRefusedFork?(listener: () => void): () => void;
   layTree?(tree: string, under?: string): Promise<void>;
   layHome?(tree: string): Promise<void>;
   /** Kills everything now; need not wait. */
@@ -41,7 +43,7 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
   const { wire } = parts;
   let destroying = false;
   let removal: Promise<void> | undefined;
-  const watch = createBoundWatch(parts.profile, () => parts.counters());
+  const watch = createBoundWatch(parts.profile, () => parts.counters(), parts.onRefusedFork);
 
   const cause = async (): Promise<SandboxEndCause> => {
     if (destroying) return 'destroyed';

@@ -113,7 +113,7 @@ interface LiveParts {
 function liveContainer(parts: LiveParts): Sandbox {
   const { place, folder, started } = parts;
   const container = place.docker.getContainer(started.containerId);
-  const liveCounters = countersOfProcess(
+  const kernel = countersOfProcess(
     started.pid,
     started.containerId,
     parts.profile.ociRuntime === 'runsc',
@@ -121,7 +121,7 @@ function liveContainer(parts: LiveParts): Sandbox {
 
   const { disks } = place;
   const counters = async (): Promise<SandboxCounters | null> => {
-    const counted = liveCounters(); // first, for it may be gone while the disk is asked
+    const counted = kernel.counters(); // first, for it may be gone while the disk is asked
     const disk = await diskCounters(disks === null ? null : folder.home);
     if (counted !== null) return { ...counted, ...disk };
     // the engine knows it only once the container has stopped; its control group is gone by then
@@ -144,6 +144,7 @@ function liveContainer(parts: LiveParts): Sandbox {
     wire: parts.wire,
     exited: started.exited,
     counters,
+    onRefusedFork: kernel.onRefusedFork,
     ...(disks === null || parts.profile.ociRuntime === 'runsc' || parts.profile.ociRuntime === 'kata'
       ? {} // another kernel opened the folder before anything was mounted on it
       : layers(disks, folder.path)),

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { parseCounter } from './cgroup-files.ts';
 import { readCgroupMounts } from './cgroup.ts';
@@ -16,9 +16,19 @@ function read(path: string | undefined): string | null {
 /** Of the bound of tasks; a fork bomb passes from here to the bound in less than two looks. */
 const crowdedShare = 0.5;
 
+/** The counters of one process' control group. */
+export interface ProcessCounters {
+  /** Null once the group is gone. */
+  counters(): CgroupCounters | null;
+  /**
+   * Calls as soon as the kernel has counted a refused fork (it announces changes of `pids.events` to inotify); never
+   * where the group or the file is not there. The returned function ends it.
+   */
+  onRefusedFork(listener: () => void): () => void;
+}
+
 /**
- * Finds the counters of the control group that somebody else (a container engine) made for a process. The
- * returned function answers null once the group is gone. A group that is not the container's own (gVisor may be told
+ * Finds the counters of the control group that somebody else (a container engine) made for a process. A group that is not the container's own (gVisor may be told
  * to make none) says nothing of it.
  * @param diesOfRefusal a kernel of its own that is refused a thread ends as a whole, and its group with it a fifth of a
  * second later: one that was full when it was last seen has been refused, also where nobody saw the counter
@@ -27,7 +37,7 @@ export function countersOfProcess(
   pid: number,
   containerId: string,
   diesOfRefusal: boolean,
-): () => CgroupCounters | null {
+): ProcessCounters {
   const mounts = readCgroupMounts(
     read('/proc/self/mountinfo') ?? '',
     (path) => read(join(path, 'cgroup.controllers')) ?? '',
@@ -41,10 +51,11 @@ export function countersOfProcess(
       if (mount !== null && mount !== undefined) folders.set(controller, join(mount, path.join(':')));
     }
   }
-  const file = (controller: string, name: string): string | null => {
+  const pathOf = (controller: string, name: string): string | undefined => {
     const folder = folders.get(mounts.version2 === null ? controller : '');
-    return read(folder === undefined ? undefined : join(folder, name));
+    return folder === undefined ? undefined : join(folder, name);
   };
+  const file = (controller: string, name: string): string | null => read(pathOf(controller, name));
   const counters = (): CgroupCounters | null => {
     if (mounts.version2 !== null) {
       const cpuUs = parseCounter(file('', 'cpu.stat'), 'usage_usec');
@@ -63,11 +74,25 @@ export function countersOfProcess(
     };
   };
   let crowded = false;
-  return () => {
-    const counted = counters();
-    if (counted === null) return crowded ? { memoryKills: null, processRefusals: 1, cpuMs: null } : null;
-    if (diesOfRefusal)
-      crowded = Number(file('pids', 'pids.current')) > Number(file('pids', 'pids.max')) * crowdedShare;
-    return counted;
+  return {
+    counters() {
+      const counted = counters();
+      if (counted === null) return crowded ? { memoryKills: null, processRefusals: 1, cpuMs: null } : null;
+      if (diesOfRefusal)
+        crowded = Number(file('pids', 'pids.current')) > Number(file('pids', 'pids.max')) * crowdedShare;
+      return counted;
+    },
+    onRefusedFork: (listener) => onChange(pathOf('pids', 'pids.events'), listener),
   };
+}
+
+function onChange(path: string | undefined, listener: () => void): () => void {
+  if (path === undefined) return () => undefined;
+  try {
+    const watcher = watch(path, { persistent: false }, listener);
+    watcher.on('error', () => watcher.close()); // its file is gone; the timer goes on looking
+    return () => watcher.close();
+  } catch {
+    return () => undefined; // not counted here, or gone already: the timer sees which
+  }
 }
