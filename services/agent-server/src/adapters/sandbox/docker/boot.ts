@@ -113,11 +113,7 @@ interface LiveParts {
 function liveContainer(parts: LiveParts): Sandbox {
   const { place, folder, started } = parts;
   const container = place.docker.getContainer(started.containerId);
-  const kernel = countersOfProcess(
-    started.pid,
-    started.containerId,
-    parts.profile.ociRuntime === 'runsc',
-  );
+  const kernel = countersOfProcess(started.pid, started.containerId, parts.profile.ociRuntime === 'runsc');
 
   const { disks } = place;
   const counters = async (): Promise<SandboxCounters | null> => {

@@ -87,24 +87,25 @@ const removalRepeatMs = 5_000;
 export async function removeContainer(docker: Docker, id: string): Promise<void> {
   const deadline = performance.now() + removalDeadlineMs;
   let askAgainAt = 0;
+  let refused: unknown;
   for (;;) {
     if (performance.now() >= askAgainAt) {
-      await askToRemove(docker, id);
+      refused = await askToRemove(docker, id);
       askAgainAt = performance.now() + removalRepeatMs;
     }
     if (!(await isThere(docker, id))) return;
-    if (performance.now() > deadline) throw leaked(id);
+    if (performance.now() > deadline) throw leaked(id, refused);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
-async function askToRemove(docker: Docker, id: string): Promise<void> {
+/** Resolves with the engine's refusal, if any: a gVisor sandbox that is slow to exit made it answer 500 for a while. */
+async function askToRemove(docker: Docker, id: string): Promise<unknown> {
   try {
     await within('remove a container', docker.getContainer(id).remove({ force: true, v: true }));
+    return undefined;
   } catch (error) {
-    const status = engineStatus(error);
-    // 409: another call is removing it right now
-    if (status !== 404 && status !== 409) throw leaked(id, error);
+    return error;
   }
 }
 

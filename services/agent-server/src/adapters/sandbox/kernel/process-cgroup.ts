@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseCounter } from './cgroup-files.ts';
 import { readCgroupMounts } from './cgroup.ts';
 import type { CgroupCounters } from './cgroup.ts';
+import { forkWasRefused } from './kernel-log.ts';
 
 function read(path: string | undefined): string | null {
   if (path === undefined) return null;
@@ -21,8 +22,8 @@ export interface ProcessCounters {
   /** Null once the group is gone. */
   counters(): CgroupCounters | null;
   /**
-   * Calls as soon as the kernel has counted a refused fork (it announces changes of `pids.events` to inotify); never
-   * where the group or the file is not there. The returned function ends it.
+   * Calls as soon as the kernel has counted a refused fork (it announces changes of `pids.events` to inotify, in version 2 only);
+   * never where the group or the file is not there. The returned function ends it.
    */
   onRefusedFork(listener: () => void): () => void;
 }
@@ -31,13 +32,10 @@ export interface ProcessCounters {
  * Finds the counters of the control group that somebody else (a container engine) made for a process. A group that is not the container's own (gVisor may be told
  * to make none) says nothing of it.
  * @param diesOfRefusal a kernel of its own that is refused a thread ends as a whole, and its group with it a fifth of a
- * second later: one that was full when it was last seen has been refused, also where nobody saw the counter
+ * second later: one that was full when it was last seen has been refused, also where nobody saw the counter. What is not
+ * seen even so (a bomb took 0.6 s on a busy machine) stands in the kernel's log
  */
-export function countersOfProcess(
-  pid: number,
-  containerId: string,
-  diesOfRefusal: boolean,
-): ProcessCounters {
+export function countersOfProcess(pid: number, containerId: string, diesOfRefusal: boolean): ProcessCounters {
   const mounts = readCgroupMounts(
     read('/proc/self/mountinfo') ?? '',
     (path) => read(join(path, 'cgroup.controllers')) ?? '',
@@ -77,7 +75,10 @@ export function countersOfProcess(
   return {
     counters() {
       const counted = counters();
-      if (counted === null) return crowded ? { memoryKills: null, processRefusals: 1, cpuMs: null } : null;
+      if (counted === null)
+        return crowded || forkWasRefused(containerId)
+          ? { memoryKills: null, processRefusals: 1, cpuMs: null }
+          : null;
       if (diesOfRefusal)
         crowded = Number(file('pids', 'pids.current')) > Number(file('pids', 'pids.max')) * crowdedShare;
       return counted;
