@@ -36,7 +36,7 @@ export interface ServiceCaller {
 const policy = `
 tools: {read_file: allow, run_command: allow}
 freeCommands: [sleep]
-budgets: {maxActions: 100000}
+budgets: {maxActions: 100000, maxCommands: 100000}
 `;
 
 const seenWithinMs = 30_000;
