@@ -40,6 +40,29 @@ test('a key file wraps and opens; another file’s key opens nothing', async (t)
   await assert.rejects(other.unwrap(wrapped, other.name), { code: 'storage_failed' });
 });
 
+test('a key is changed by a line above it: the new one wraps, both open, and one taken out opens nothing', async (t) => {
+  const [old, next] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+  const before = createKeyFile(keyFile(t, `${old}\n`));
+  const prepared = createKeyFile(keyFile(t, `${old}\n${next}\n`));
+  const changed = createKeyFile(keyFile(t, `${next}\n${old}\n`));
+  const after = createKeyFile(keyFile(t, next));
+  await contract(changed);
+  const plain = randomBytes(32);
+  const byOld = await before.wrap(plain);
+  const byNext = await changed.wrap(plain);
+  assert.equal(prepared.name, before.name);
+  assert.notEqual(changed.name, before.name);
+  assert.deepEqual(Buffer.from(await changed.unwrap(byOld, before.name)), plain);
+  // a dispatcher that restarts later must open what an earlier one has wrapped already
+  assert.deepEqual(Buffer.from(await prepared.unwrap(byNext, changed.name)), plain);
+  await assert.rejects(after.unwrap(byOld, before.name), (error: Error) =>
+    error.message.includes(before.name),
+  );
+  const many = Array.from({ length: 17 }, () => randomBytes(32).toString('base64')).join('\n');
+  assert.throws(() => createKeyFile(keyFile(t, many)), { code: 'configuration_invalid' });
+  assert.throws(() => createKeyFile(keyFile(t, `${next}\n\n${old}`)), /line 2/);
+});
+
 test('a file that is no key is refused with what to do, and its content is not told', (t) => {
   for (const content of ['', 'too short', randomBytes(31).toString('base64'), `planted-${'x'.repeat(36)}`])
     assert.throws(
