@@ -25,7 +25,12 @@ if (unknown.length > 0) {
   process.exitCode = 2;
 } else {
   for (const benchmark of benchmarks)
-    if (positionals.length === 0 || positionals.includes(benchmark.name)) await runOne(benchmark);
+    if (positionals.length === 0 || positionals.includes(benchmark.name))
+      await runOne(benchmark).catch((error: unknown) => {
+        // the figures of the others are worth their hours all the same
+        console.error(`${benchmark.name} did not run to its end:`, error);
+        process.exitCode = 1;
+      });
   if ((values.keep || positionals.length === 0) && !stopping.signal.aborted) keep();
 }
 
