@@ -138,7 +138,13 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     '--allow-empty',
   );
   const outcomes: Awaited<ReturnType<typeof runSession>>[] = [];
-  for (const instruction of ['run `npm test`', `Fix the failing test. ${marker('instruction')}`])
+  const asked = [
+    'run `npm test`',
+    `Fix the failing test. ${marker('instruction')}`,
+    // refused, with a reason that quotes it
+    `run \`mv notes.txt /dev/${marker('command')}\``,
+  ];
+  for (const instruction of asked)
     outcomes.push(await runSession(site, { repositoryFolder: folder, instruction }));
   const mended = makeRepository(site.scratch, 'mended', {
     'sum.js': `export function sum(a, b) {\n  // ${marker('diff')}\n  return a - b;\n}\n`,
@@ -165,12 +171,13 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     };
     await fetch(`${site.fleet.apiUrl}/v1/sessions?limit=1&${marker('query')}=1`, { headers });
   }
-  const [ran, fixed, made] = outcomes;
-  assert.ok(ran !== undefined && fixed !== undefined && made !== undefined);
+  const [ran, fixed, refused, made] = outcomes;
+  assert.ok(ran !== undefined && fixed !== undefined && refused !== undefined && made !== undefined);
   assert.ok(made.patch.includes(marker('diff')), 'the diff has its marker');
   // the test can fail: what holds content does hold the markers
   const shown = JSON.stringify(ran.events);
   for (const channel of ['file', 'output', 'error']) assert.ok(shown.includes(marker(channel)), channel);
+  assert.ok(JSON.stringify(refused.events).includes(`under /dev/ (/dev/${marker('command')})`));
   assert.equal(fixed.session.instruction.includes(marker('instruction')), true);
 
   const data = site.environment['LEMNISCATE_DATA'] ?? assert.fail();

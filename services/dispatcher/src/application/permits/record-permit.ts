@@ -10,6 +10,7 @@ import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { loggedReasons } from './logged-reasons.ts';
 import type { Proposal } from './read-proposal.ts';
 
 export interface RecordDeps {
@@ -186,7 +187,7 @@ function proposedEntry({ isNew, claim, proposal }: PermitContext): AuditDraft[] 
 
 function decidedEntry(
   deps: RecordDeps,
-  { claim, proposal, evaluation }: PermitContext,
+  { claim, session, proposal, evaluation }: PermitContext,
   answer: FinalAnswer,
   approval: KnownApproval | null,
 ): AuditDraft {
@@ -202,7 +203,7 @@ function decidedEntry(
       answer: answer.verdict,
       verdict: evaluation?.verdict ?? null,
       decidedBy,
-      reasons,
+      reasons: loggedReasons(reasons, session.policy.flaggedPaths),
       // The decision stands; that the program in the sandbox keeps to it is its word.
       ...(proposal.reported ? { reported: true } : {}),
       ...(approval === null ? {} : { approval: approval.id }),
