@@ -15,6 +15,8 @@ const exporterVariables = z.object({
   LEMNISCATE_LOG_KEY_NEXT: variable.text().optional(),
   /** After a restore of the database: file with the last checkpoint that the receivers have. */
   LEMNISCATE_LOG_RESTORED_FROM: variable.text().optional(),
+  /** Folder that stays, for the last signed checkpoint and the public key. Absent: beside the key. */
+  LEMNISCATE_LOG_MEMORY: variable.text().optional(),
   /** Seconds between checkpoints, also when nothing happens. */
   LEMNISCATE_CHECKPOINT_SECONDS: variable.integer(1, 3_600).default(10),
   /** Where /healthz, /readyz and /metrics listen: open to whoever reaches it, so loopback unless a network is private. */

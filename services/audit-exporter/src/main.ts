@@ -8,6 +8,7 @@ import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { aroundCalls } from '@lemniscate/shared/crash-points.ts';
 import type { CrashPoint } from '@lemniscate/shared/crash-points.ts';
 import { readCrashPoint } from './adapters/crash-points.ts';
+import type { Sink } from './application/ports/sink.ts';
 import type { Term } from './application/ports/term.ts';
 import { beginTerm } from './adapters/postgres/term.ts';
 import { createLogSigner } from './adapters/log-key.ts';
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
   const exporter = startExport({
     begin,
     sinks,
-    seal: sealOf(config),
+    seal: sealOf(config, configured),
     subject: 'spiffe://lemniscate/audit-exporter',
     settings: settingsOfExporter(config),
     log,
@@ -118,7 +119,7 @@ function termWithCrashPoints(term: Term, point: CrashPoint): Term {
   };
 }
 
-function sealOf(config: ExporterConfig) {
+function sealOf(config: ExporterConfig, sinks: readonly Sink[]) {
   const { LEMNISCATE_LOG_KEY: key } = config;
   if (key === undefined) {
     log('warn', 'LEMNISCATE_LOG_KEY is not set: the log is chained, but nobody signs checkpoints of it');
@@ -128,6 +129,8 @@ function sealOf(config: ExporterConfig) {
     key,
     nextKey: config.LEMNISCATE_LOG_KEY_NEXT,
     restoredFrom: config.LEMNISCATE_LOG_RESTORED_FROM,
+    memoryFolder: config.LEMNISCATE_LOG_MEMORY,
+    witnesses: sinks.flatMap(({ witness }) => witness ?? []),
   });
   const everyMs = config.LEMNISCATE_CHECKPOINT_SECONDS * 1_000;
   return { signer, everyMs };

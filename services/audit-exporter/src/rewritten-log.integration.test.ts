@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -167,3 +168,59 @@ test('the memory of an earlier version, a bare note, is gone on from', { skip: n
   await writeFile(memory(), kept);
   await signsOn();
 });
+
+test(
+  'a host that remembers nothing asks the receivers that can tell, and signs no number again',
+  { skip: noDatabase },
+  async () => {
+    await signsOn();
+    const last = await signedNow();
+    const told = async (): Promise<number> => {
+      const text = await readFile(join(folder, 'audit.ndjson.checkpoints'), 'utf8');
+      const line = text.split('\n').slice(0, -1).at(-1) ?? assert.fail('no checkpoint');
+      return checkpointLineSchema.parse(JSON.parse(line)).number;
+    };
+    await signing(() => until('the receiver has it', async () => (await told()) >= last));
+    // the database as it was two checkpoints ago
+    const { rows } = await database.owner.query<Record<string, unknown>>(
+      'DELETE FROM audit_checkpoints WHERE number > $1 RETURNING number',
+      [(await told()) - 2],
+    );
+    assert.ok(rows.length >= 2);
+    await rm(memory());
+    const before = await signedNow();
+    await signing((exporter) =>
+      until('the refusal', () => /holds checkpoint \d+, which this database does not/.test(exporter.log())),
+    );
+    assert.equal(await signedNow(), before);
+  },
+);
+
+test(
+  'the keeper’s memory lies where it is told to, and the key’s folder is left alone',
+  { skip: noDatabase },
+  async () => {
+    const other = await createLogDatabase();
+    const [keys, state] = [await mkdtemp(join(tmpdir(), 'keys-')), await mkdtemp(join(tmpdir(), 'state-'))];
+    const { privateKey } = generateKeyPairSync('ed25519');
+    await writeFile(join(keys, 'log-key.pem'), String(privateKey.export({ type: 'pkcs8', format: 'pem' })));
+    const exporter = startExporterProcess({
+      DATABASE_URL: other.url,
+      LEMNISCATE_LOG_KEY: join(keys, 'log-key.pem'),
+      LEMNISCATE_LOG_MEMORY: state,
+      LEMNISCATE_CHECKPOINT_SECONDS: '1',
+    });
+    running.add(exporter);
+    try {
+      await until('a signed checkpoint', async () => (await readdir(state)).includes('log-key.pem.last'));
+      assert.ok((await readdir(state)).includes('log-key.pem.pub'));
+      assert.deepEqual(await readdir(keys), ['log-key.pem']);
+    } finally {
+      running.delete(exporter);
+      await exporter.end('SIGTERM');
+      await rm(keys, { recursive: true });
+      await rm(state, { recursive: true });
+      await other.drop();
+    }
+  },
+);

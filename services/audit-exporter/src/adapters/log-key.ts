@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import {
   checkpointText,
   composeNote,
@@ -16,8 +16,9 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { LogSigner } from '../application/ports/log-signer.ts';
 import type { SealStore } from '../application/ports/seal-store.ts';
 import { provenFrontier } from './log-growth.ts';
-import { memoryText, noteOf, readMemory } from './signed-memory.ts';
+import { isBehind, memoryText, newer, noteOf, readMemory } from './signed-memory.ts';
 import type { Remembered } from './signed-memory.ts';
+import { askWitnesses } from './signed-witnesses.ts';
 
 /** Where the log's keys lie. */
 export interface LogKeyFiles {
@@ -27,6 +28,10 @@ export interface LogKeyFiles {
   readonly nextKey?: string | undefined;
   /** The last checkpoint that receivers have, after a restore. */
   readonly restoredFrom?: string | undefined;
+  /** Folder for `.last` and `.pub`; absent: the key's own, which may be one that nobody writes to. */
+  readonly memoryFolder?: string | undefined;
+  /** Receivers that can say which checkpoint they have last, as a line of a `.checkpoints` file. */
+  readonly witnesses?: readonly (() => Promise<string | null>)[];
 }
 
 interface HeldKey {
@@ -34,10 +39,13 @@ interface HeldKey {
   readonly secret: KeyObject;
 }
 
-/** Signs with keys in files. Beside the key, `.last` holds the last checkpoint that was signed, with its frontier, and `.pub` the public key. */
+/** Signs with keys in files. Beside the key, or in a folder of its own, `.last` holds the last checkpoint that was signed, with its frontier, and `.pub` the public key. */
 export function createLogSigner(files: LogKeyFiles): LogSigner {
   const held = new Map<string, HeldKey>();
-  const memory = `${files.key}.last`;
+  const beside = files.memoryFolder === undefined ? files.key : join(files.memoryFolder, basename(files.key));
+  const memory = `${beside}.last`;
+  /** The newest checkpoint that receivers had when this keeper made ready. */
+  let witnessed: Remembered | null = null;
 
   const hold = (origin: string, secret: KeyObject): HeldKey => {
     const pair = { key: logKey(origin, createPublicKey(secret)), secret };
@@ -63,16 +71,21 @@ export function createLogSigner(files: LogKeyFiles): LogSigner {
   };
   /** What was proved last: a checkpoint is held against the log before its row is written, and signed after. */
   let proved: { readonly text: string; readonly frontier: Frontier } | null = null;
-  const prove = async (checkpoint: Checkpoint, store: SealStore): Promise<Frontier> => {
-    const text = checkpointText(checkpoint);
+  const ownMemory = async (origin: string): Promise<Remembered | null> => {
     const file = await readOrNull(memory);
     const read = file === null ? null : readMemory(memory, file);
-    const remembered = read?.checkpoint.origin === checkpoint.origin ? read : null;
+    return read?.checkpoint.origin === origin ? read : null;
+  };
+  const prove = async (checkpoint: Checkpoint, store: SealStore): Promise<Frontier> => {
+    const text = checkpointText(checkpoint);
+    const own = await ownMemory(checkpoint.origin);
+    const remembered = newer(own, witnessed);
     refuseOther(memory, checkpoint.number, text, remembered);
     if (proved?.text === text) return proved.frontier;
     const texts = files.restoredFrom === undefined ? [] : await store.keys();
     const frontier = await provenFrontier(checkpoint, store, {
-      memory: remembered,
+      // a host without one computes the log anew where that is cheap: a receiver's word is no reason not to
+      memory: own === null ? null : remembered,
       keys: [...held.values()].map(({ key }) => key),
       restoredFrom: await restoredFrom(texts.flatMap((key) => parseLogKey(key) ?? [])),
     });
@@ -94,7 +107,11 @@ export function createLogSigner(files: LogKeyFiles): LogSigner {
       if (!held.has(current)) throw missing(files.key, current);
       if (next !== null && current === first.key.text && current !== next.key.text)
         await store.rotateKey(next.key.text, keyRotation(subject, first, next));
-      await writeWhole(`${files.key}.pub`, `${keys[0] ?? first.key.text}\n`);
+      await writeWhole(`${beside}.pub`, `${keys[0] ?? first.key.text}\n`);
+      const signers = [...held.values()].map(({ key }) => key);
+      const known = [...signers, ...keys.flatMap((text) => parseLogKey(text) ?? [])];
+      const isForgetful = (await ownMemory(origin)) === null && (await store.lastSigned()) !== null;
+      witnessed = await askWitnesses(files.witnesses ?? [], known, isForgetful);
     },
     hold: async (checkpoint, store) => {
       await prove(checkpoint, store);
@@ -107,8 +124,17 @@ export function createLogSigner(files: LogKeyFiles): LogSigner {
       await writeWhole(memory, memoryText(checkpoint, note, frontier));
       return note;
     },
-    restoreEntry: (subject, fromNumber, anchor, keyText) =>
-      restoreEntry(subject, fromNumber, anchor, heldKey(keyText)),
+    restoreEntry: async (subject, fromNumber, anchor, keyText) => {
+      const last = newer(await ownMemory(anchor.origin), witnessed)?.checkpoint;
+      // what was signed behind the anchor would be signed a second time
+      if (last !== undefined && isBehind(anchor, last))
+        throw new CodedError(
+          'configuration_invalid',
+          `LEMNISCATE_LOG_RESTORED_FROM names checkpoint ${anchor.number}, and checkpoint ${last.number} was signed after it. ` +
+            `Name that one: ${memory} has it, or a receiver.`,
+        );
+      return restoreEntry(subject, fromNumber, anchor, heldKey(keyText));
+    },
     restoredFrom,
   };
 }

@@ -15,6 +15,16 @@ export interface Remembered {
   readonly frontier: Frontier | null;
 }
 
+/** Whether a checkpoint was signed before another one. */
+export const isBehind = (one: Checkpoint, other: Checkpoint): boolean =>
+  one.epoch === other.epoch ? one.number < other.number : one.epoch < other.epoch;
+
+/** The one of two memories that was signed later. */
+export function newer(one: Remembered | null, other: Remembered | null): Remembered | null {
+  if (one === null || other === null) return one ?? other;
+  return isBehind(one.checkpoint, other.checkpoint) ? other : one;
+}
+
 /** The note of a file that holds a bare one, or the line of a `.checkpoints` file. */
 export function noteOf(file: string): string {
   return lineOf(file)?.note ?? file;

@@ -45,7 +45,7 @@ export async function prepareSeal({ store, signer, subject }: SealDeps): Promise
     );
   // a last row without a signature was refused by the signer: another one of its number is known outside
   const kept = last === null ? -1 : last.note === null ? last.number - 1 : last.number;
-  await store.append(signer.restoreEntry(subject, kept, anchor, keyTexts.at(-1) ?? ''));
+  await store.append(await signer.restoreEntry(subject, kept, anchor, keyTexts.at(-1) ?? ''));
   return { origin, restored: { epoch: anchor.epoch + 1, number: anchor.number + 1 } };
 }
 

@@ -8,9 +8,12 @@ import {
   GetObjectRetentionCommand,
   ListObjectVersionsCommand,
   ListObjectsV2Command,
+  PutObjectLockConfigurationCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
 import { checkpointId, checkpointLineSchema } from '@lemniscate/shared/audit/checkpoint-line.ts';
+import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
+import { fleetChain } from '@lemniscate/shared/audit/entry.ts';
 import { objectDigest, segmentManifestSchema } from '@lemniscate/shared/audit/segment-manifest.ts';
 import { sinkLineSchema } from '@lemniscate/shared/audit/sink-line.ts';
 import { secret } from '@lemniscate/shared/config/secret.ts';
@@ -159,3 +162,56 @@ test('a lock that the bucket does not have is refused with what to do', { skip: 
   await assert.rejects(sink.open(), { code: 'configuration_invalid', message: /has no Object Lock/ });
   await sink.close();
 });
+
+test('an erased person is in no version of a bucket with Object Lock', { skip: noCeph }, async (t) => {
+  const place = await makePlace(1);
+  t.after(place.remove);
+  const person = 'person:0123456789abcdef';
+  const [first, second] = sampleLog(3);
+  assert.ok(first !== undefined && second !== undefined);
+  const sink = place.create();
+  await sink.open();
+  await sink.deliver([{ ...first, people: new Map([[person, 'erase.me@example.org']]) }], soon());
+  const versions = async () => {
+    const { Versions = [], DeleteMarkers = [] } = await place.client.send(
+      new ListObjectVersionsCommand({ Bucket: place.bucket, Prefix: 'audit/people/' }),
+    );
+    return [...Versions, ...DeleteMarkers].length;
+  };
+  assert.equal(await versions(), 1, 'the identity is there');
+  const erased = { type: 'person.erased', subject: 'admin', body: { person } } as const;
+  const [, entry] = extendChain(unopened(fleetChain), [erased], '2026-11-29T15:00:00.000Z').entries;
+  await sink.deliver([{ index: 1, entry: entry ?? assert.fail() }], soon());
+  assert.equal(await versions(), 0);
+  await sink.close();
+});
+
+test(
+  'a bucket that locks all by itself is told no identities, and says what to do',
+  { skip: noCeph },
+  async (t) => {
+    const place = await makePlace(1);
+    t.after(place.remove);
+    await place.client.send(
+      new PutObjectLockConfigurationCommand({
+        Bucket: place.bucket,
+        ObjectLockConfiguration: {
+          ObjectLockEnabled: 'Enabled',
+          Rule: { DefaultRetention: { Mode: 'COMPLIANCE', Days: 1 } },
+        },
+      }),
+    );
+    const [first] = sampleLog(3);
+    assert.ok(first !== undefined);
+    const sink = place.create();
+    await sink.open();
+    const people = new Map([['person:0123456789abcdef', 'erase.me@example.org']]);
+    await assert.rejects(sink.deliver([{ ...first, people }], soon()), {
+      code: 'configuration_invalid',
+      message: /identities: false/,
+    });
+    assert.deepEqual(await place.list('audit/'), []);
+    assert.deepEqual(await sink.deliver([first], soon()), []);
+    await sink.close();
+  },
+);

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { checkpointLineSchema, toCheckpointLine } from '@lemniscate/shared/audit/checkpoint-line.ts';
 import { sinkLineSchema, toSinkLine } from '@lemniscate/shared/audit/sink-line.ts';
@@ -45,11 +46,21 @@ export function createFileSink(path: string, entriesPerFile?: number): Sink {
       await checkpoints.write(fresh.map(toCheckpointLine).join(''));
       lastCheckpoint = fresh.at(-1)?.number ?? lastCheckpoint;
     },
+    witness: () => lastLineOf(`${place}.checkpoints`),
     close: async () => {
       await entries.close();
       await checkpoints.close();
     },
   };
+}
+
+/** The last whole line; null where there is none. */
+async function lastLineOf(path: string): Promise<string | null> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return text.split('\n').slice(0, -1).at(-1) ?? null;
 }
 
 function createOneFile(place: string): RotatedFiles {

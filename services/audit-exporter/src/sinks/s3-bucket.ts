@@ -2,6 +2,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   GetObjectLockConfigurationCommand,
+  ListObjectVersionsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
@@ -23,8 +24,9 @@ export interface BucketOptions {
 export interface Bucket {
   /** Locked where the bucket locks. `there`: another has written this key, and nothing was changed. */
   putOnce(key: string, body: string, signal: AbortSignal): Promise<'written' | 'there'>;
-  /** Never locked: what it holds can be forgotten. */
-  put(key: string, body: string, signal: AbortSignal): Promise<void>;
+  /** What it holds can be forgotten. @throws CodedError `configuration_invalid` where the bucket locks by itself whatever comes */
+  putErasable(key: string, body: string, signal: AbortSignal): Promise<void>;
+  /** With every version that a bucket with versioning keeps: one with Object Lock always does. */
   remove(key: string, signal: AbortSignal): Promise<void>;
   read(key: string): Promise<string>;
   /** Keys below a prefix that come after one, in order, at most a thousand. */
@@ -63,6 +65,23 @@ export function openBucket(options: BucketOptions, place: string): Bucket {
     );
     return (listed.Contents ?? []).flatMap(({ Key }) => Key ?? []);
   };
+  let locks: boolean | null = null;
+  const lockOf = async (): Promise<{ enabled: boolean; byDefault: boolean }> => {
+    try {
+      const command = new GetObjectLockConfigurationCommand({ Bucket });
+      const { ObjectLockConfiguration: found } = await client.send(command, within());
+      return {
+        enabled: found?.ObjectLockEnabled === 'Enabled',
+        byDefault: found?.Rule?.DefaultRetention?.Mode !== undefined,
+      };
+    } catch (error) {
+      const status = statusOf(error);
+      // 404: the bucket has no such setting; 501, 400 and 405: the server knows none
+      if ([400, 404, 405, 501].includes(status ?? 0)) return { enabled: false, byDefault: false };
+      throw nameFault(error, place);
+    }
+  };
+  const locksByItself = async (): Promise<boolean> => (locks ??= (await lockOf()).byDefault);
   return {
     putOnce: async (Key, Body, signal) => {
       const lock =
@@ -84,11 +103,29 @@ export function openBucket(options: BucketOptions, place: string): Bucket {
         throw nameFault(error, place);
       }
     },
-    put: async (Key, Body, signal) => {
+    putErasable: async (Key, Body, signal) => {
+      if (await locksByItself())
+        throw new CodedError(
+          'configuration_invalid',
+          `The audit bucket ${place} locks every object by a default retention, so who a person is could not be erased ` +
+            'there. Take the default retention off the bucket (lockDays locks what the log needs), or set identities: false.',
+        );
       await named(client.send(new PutObjectCommand({ Bucket, Key, Body }), within(signal)));
     },
     remove: async (Key, signal) => {
+      // no version is named: in a bucket with versioning this only hides the object
       await named(client.send(new DeleteObjectCommand({ Bucket, Key }), within(signal)));
+      for (;;) {
+        const page = await named(
+          client.send(new ListObjectVersionsCommand({ Bucket, Prefix: Key }), within(signal)),
+        );
+        const kept = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])].filter(
+          (one) => one.Key === Key && one.VersionId !== undefined && one.VersionId !== 'null',
+        );
+        for (const { VersionId } of kept)
+          await named(client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }), within(signal)));
+        if (page.IsTruncated !== true || kept.length === 0) return;
+      }
     },
     read: async (Key) => {
       const object = await named(client.send(new GetObjectCommand({ Bucket, Key }), within()));
@@ -114,15 +151,7 @@ export function openBucket(options: BucketOptions, place: string): Bucket {
     },
     requireLock: async () => {
       if (lockDays === undefined) return;
-      try {
-        const command = new GetObjectLockConfigurationCommand({ Bucket });
-        const { ObjectLockConfiguration: found } = await client.send(command, within());
-        if (found?.ObjectLockEnabled === 'Enabled') return;
-      } catch (error) {
-        const status = statusOf(error);
-        // 404: the bucket has no such setting; 501: the server knows none
-        if (status !== 404 && status !== 501) throw nameFault(error, place);
-      }
+      if ((await lockOf()).enabled) return;
       throw new CodedError(
         'configuration_invalid',
         `The audit bucket ${place} has no Object Lock, and lockDays asks for it. Make a bucket with Object Lock, or leave lockDays out.`,

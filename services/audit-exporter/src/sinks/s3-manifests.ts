@@ -24,7 +24,8 @@ interface Place {
 }
 
 const segmentPattern = /(\d+)-(\d+)\.ndjson$/;
-const numberOf = (key: string): number => Number(/(\d+)\.json$/.exec(key)?.[1] ?? 0);
+/** The number that a key ends in. */
+export const numberOf = (key: string): number => Number(/(\d+)\.json$/.exec(key)?.[1] ?? 0);
 
 /** @param prefix of the sink, with its slash */
 export function createManifests(bucket: Bucket, prefix: string): Manifests {

@@ -6,7 +6,7 @@ import type { Sink, SinkPosition } from '../application/ports/sink.ts';
 import { peopleToldIn } from './known-people.ts';
 import { openBucket, padded } from './s3-bucket.ts';
 import type { Bucket, BucketOptions } from './s3-bucket.ts';
-import { createManifests } from './s3-manifests.ts';
+import { createManifests, numberOf } from './s3-manifests.ts';
 import type { Manifests } from './s3-manifests.ts';
 
 export interface S3SinkOptions extends BucketOptions {
@@ -17,7 +17,7 @@ export interface S3SinkOptions extends BucketOptions {
  * Segments, checkpoints and manifests as objects that are written once: `segments/FIRST-LAST.ndjson`,
  * `checkpoints/NUMBER.json`, `manifests/NUMBER.json`. A manifest lists the segments that a checkpoint has sealed, with
  * their digests. Who the pseudonyms are lies in `people/…`, one object each and never locked, so that a person can be
- * erased. The last segment tells where the sink stands. Where the server knows `If-None-Match`, an exporter that was
+ * erased, every version of it. The last segment tells where the sink stands. Where the server knows `If-None-Match`, an exporter that was
  * frozen cannot write over its successor's object.
  */
 export function createS3Sink(options: S3SinkOptions): Sink {
@@ -40,10 +40,13 @@ export function createS3Sink(options: S3SinkOptions): Sink {
     const keyOf = (pseudonym: string): string => `${prefix}people/${pseudonym.slice('person:'.length)}.json`;
     for (const [person, identity] of named) {
       if (known.has(person)) continue;
-      await bucket.put(keyOf(person), JSON.stringify({ person, identity }), signal);
+      await bucket.putErasable(keyOf(person), JSON.stringify({ person, identity }), signal);
       known.add(person);
     }
-    for (const person of erased) await bucket.remove(keyOf(person), signal);
+    for (const person of erased) {
+      await bucket.remove(keyOf(person), signal);
+      known.delete(person);
+    }
   };
 
   return {
@@ -75,6 +78,15 @@ export function createS3Sink(options: S3SinkOptions): Sink {
       }
       const last = checkpoints.at(-1);
       if (last !== undefined) await manifests.seal(last, signal);
+    },
+    witness: async () => {
+      const bucket = openBucket(options, place);
+      try {
+        const key = await bucket.lastKey(`${prefix}checkpoints/`, numberOf);
+        return key === null ? null : await bucket.read(key);
+      } finally {
+        bucket.close();
+      }
     },
     close: () => {
       close();

@@ -22,9 +22,9 @@ export interface LogSigner {
   /**
    * The entry with which a restored database begins its new epoch, signed.
    * @param fromNumber last checkpoint that it has; -1: none
-   * @throws CodedError `configuration_invalid` when the key is not here
+   * @throws CodedError `configuration_invalid` when the key is not here, and when a later checkpoint than the anchor is known
    */
-  restoreEntry(subject: string, fromNumber: number, anchor: Checkpoint, keyText: string): AuditDraft;
+  restoreEntry(subject: string, fromNumber: number, anchor: Checkpoint, keyText: string): Promise<AuditDraft>;
   /** The checkpoint from which the operator says that the database was restored; null without one. */
   restoredFrom(keys: readonly LogKey[]): Promise<Checkpoint | null>;
 }

@@ -45,6 +45,13 @@ export interface Sink {
    * proof as `deliver`; one that comes again adds nothing.
    */
   anchor(checkpoints: readonly SignedCheckpoint[], signal: AbortSignal): Promise<void>;
+  /**
+   * The last checkpoint that the receiver holds, as a line of a `.checkpoints` file; null: none. Absent where it cannot
+   * tell. Asked beside other calls, also of a sink that is not open: the keeper of the log's key asks it for what was
+   * signed, so that a host that has forgotten cannot be shown an older log.
+   * @throws where it does not answer
+   */
+  witness?(): Promise<string | null>;
   /** Lets go of handles and connections; safe to repeat. */
   close(): Promise<void>;
 }
