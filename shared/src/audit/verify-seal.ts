@@ -25,6 +25,11 @@ export interface SealOptions {
 export interface SealVerifier {
   /** An entry that the log verifier has found whole, in the order of the log. */
   push(line: SinkLine): void;
+  /**
+   * An entry before the anchor at which the walk begins. Nothing proves it here, and nothing but what is signed in it
+   * counts: which key came after which, and what a restore has lost.
+   */
+  learn(line: SinkLine): void;
   /** The first thing that is wrong; null where every checkpoint is signed, in its place and true. */
   finish(): ChainFault | null;
   /** Entries from 0 that a true checkpoint covers. What comes after is only chained. */
@@ -60,6 +65,13 @@ export function createSealVerifier(options: SealOptions): SealVerifier {
   const disputed: Dispute[] = [];
   const restores: LogRestore[] = [];
   const keys = [options.key];
+  // whoever begins behind an anchor believes it, and so the restores before it
+  const believedEpoch = Math.max(
+    0,
+    ...(options.from === undefined ? [] : (options.anchors ?? [])).map(
+      (note) => readNote(note)?.checkpoint.epoch ?? 0,
+    ),
+  );
   let key = options.key;
   let hard: ChainFault | null = null;
   let covered = 0;
@@ -75,7 +87,8 @@ export function createSealVerifier(options: SealOptions): SealVerifier {
     const { number, root, epoch, size } = noted.checkpoint;
     if (openNote(noted.note, key) === null) return dispute(number, 'checkpoint_forged', '', noted);
     const isExplained = restores.some((restore) => restore.epoch === epoch && restore.anchorNumber < number);
-    if (epoch > 0 && !isExplained) return dispute(number, 'epoch_unexplained', ` (epoch ${epoch})`, noted);
+    if (epoch > believedEpoch && !isExplained)
+      return dispute(number, 'epoch_unexplained', ` (epoch ${epoch})`, noted);
     if (!sameBytes(root, hasher.root())) return dispute(number, 'root_differs', ` (size ${size})`, noted);
     covered = size;
     checked += 1;
@@ -86,7 +99,7 @@ export function createSealVerifier(options: SealOptions): SealVerifier {
       check(next);
     }
   };
-  checkDue();
+  if (from.size === 0) checkDue();
 
   const isSigned = ({ note }: Noted): boolean => keys.some((one) => openNote(note, one) !== null);
   const acceptRestore = (body: unknown): void => {
@@ -105,22 +118,37 @@ export function createSealVerifier(options: SealOptions): SealVerifier {
         : noted.checkpoint.epoch < epoch && isSigned(noted);
     });
 
-  return {
-    push: (line) => {
-      hasher.push(leafHash(Buffer.from(line.digest, 'hex')));
-      const body = line.chain === logChain ? bodyOf(line) : null;
-      if (line.type === 'log.key_rotated' && body !== null) {
-        const next = acceptRotation(body, key);
-        if (next === null) hard ??= chainFault(line.chain, line.seq, 'rotation_refused');
-        else {
-          key = next;
-          keys.push(next);
-        }
+  const hear = (line: SinkLine, isProved: boolean): void => {
+    const body = line.chain === logChain ? bodyOf(line) : null;
+    if (line.type === 'log.key_rotated' && body !== null) {
+      const next = acceptRotation(body, key);
+      if (next === null && !isProved) return;
+      if (next === null) hard ??= chainFault(line.chain, line.seq, 'rotation_refused');
+      else {
+        key = next;
+        keys.push(next);
       }
-      if (line.type === 'log.restored' && body !== null) acceptRestore(body);
+    }
+    if (line.type === 'log.restored' && body !== null) acceptRestore(body);
+  };
+  /** Checkpoints of the very place where the walk begins are held against it when all before it has been heard. */
+  let begun = from.size === 0;
+  const begin = (): void => {
+    if (begun) return;
+    begun = true;
+    checkDue();
+  };
+
+  return {
+    learn: (line) => hear(line, false),
+    push: (line) => {
+      begin();
+      hasher.push(leafHash(Buffer.from(line.digest, 'hex')));
+      hear(line, true);
       checkDue();
     },
     finish: () => {
+      begin();
       if (hard !== null) return hard;
       for (const noted of waiting) {
         const { number, size } = noted.checkpoint;

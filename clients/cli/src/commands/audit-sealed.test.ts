@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
 import { toCheckpointLine } from '@lemniscate/shared/audit/checkpoint-line.ts';
-import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
+import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
+import { keyRotation, logChain, restoreEntry } from '@lemniscate/shared/audit/log-chain.ts';
 import { consistencyRanges, inclusionRanges } from '@lemniscate/shared/audit/merkle-proof.ts';
 import type { LeafRange } from '@lemniscate/shared/audit/merkle-proof.ts';
 import { sinkLineSchema, toSinkLine } from '@lemniscate/shared/audit/sink-line.ts';
@@ -35,18 +36,25 @@ const linesOf = (...calls: string[]): string[] =>
 const parsed = (lines: readonly string[]) => lines.map((line) => sinkLineSchema.parse(JSON.parse(line)));
 
 const lines = linesOf('1', '2', '3');
-const checkpointLine = (size: number, number: number): string => {
-  const checkpoint = checkpointOf(parsed(lines), size, number);
-  const { frontier } = treeOf(parsed(lines).slice(0, size));
+const checkpointLine = (size: number, number: number): string => lineOf(lines, size, number);
+function lineOf(log: readonly string[], size: number, number: number, epoch = 0, by = pair): string {
+  const checkpoint = checkpointOf(parsed(log), size, number, epoch);
+  const { frontier } = treeOf(parsed(log).slice(0, size));
   return toCheckpointLine({
     ...checkpoint,
-    note: signCheckpoint(checkpoint, pair),
+    note: signCheckpoint(checkpoint, by),
     frontier: frontier.hashes,
   });
-};
+}
 const checkpoints = [0, 4, 9].map(checkpointLine);
 
-async function verify(t: TestContext, log: readonly string[], signed: readonly string[], anchor?: string) {
+async function verify(
+  t: TestContext,
+  log: readonly string[],
+  signed: readonly string[],
+  anchor?: string,
+  key = pair.key.text,
+) {
   const folder = await mkdtemp(join(tmpdir(), 'audit-sealed-'));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'audit.ndjson');
@@ -62,7 +70,7 @@ async function verify(t: TestContext, log: readonly string[], signed: readonly s
     fetchJson: () => Promise.reject(new Error('the fleet was asked')),
   });
   const more = anchor === undefined ? [] : ['--from', from];
-  await program.parseAsync(['audit', 'verify', '--json', '--file', file, '--key', pair.key.text, ...more], {
+  await program.parseAsync(['audit', 'verify', '--json', '--file', file, '--key', key, ...more], {
     from: 'user',
   });
   const result = JSON.parse(String(stdout.read())) as AuditVerification;
@@ -105,6 +113,48 @@ test('an export whose checkpoints were emptied is not verified, with an anchor o
   assert.equal((await verify(t, lines, checkpoints.slice(0, 2))).fault, null);
   assert.equal((await verify(t, lines, checkpoints.slice(1, 2), checkpoints[1])).fault, null);
   assert.equal((await verify(t, [], [])).fault, null);
+});
+
+/** Chains one after the other, as lines of one log. */
+const logOf = (...chains: (readonly ChainedEntry[])[]): string[] =>
+  chains.flat().map((entry, index) => toSinkLine({ index, entry }));
+const own = (draft: AuditDraft): readonly ChainedEntry[] =>
+  extendChain(unopened(logChain), [draft], '2026-11-29T15:00:00.000Z').entries;
+
+test('an anchor that the second key has signed is one to begin at, and one of a thief is not', async (t) => {
+  const next = makeKey();
+  const log = logOf(
+    session('a', '1'),
+    own(keyRotation('exporter', pair, next)),
+    session('b', '2'),
+    session('c', '3'),
+  );
+  const signed = [lineOf(log, 3, 0), lineOf(log, 8, 1, 0, next), lineOf(log, 11, 2, 0, next)];
+  assert.deepEqual(await verify(t, log, signed, signed[1]), { fault: null, entries: 3, covered: 11 });
+  const thief = makeKey();
+  assert.equal((await verify(t, log, signed, lineOf(log, 8, 1, 0, thief))).fault, 'checkpoint_forged');
+  const stolen = signed.with(1, lineOf(log, 8, 1, 0, thief));
+  assert.equal((await verify(t, log, stolen, stolen[1])).fault, 'checkpoint_forged');
+  // an export that begins behind the hand-over is verified with the key of its time
+  assert.equal((await verify(t, log.slice(8), signed.slice(1), signed[1])).fault, 'checkpoint_forged');
+  assert.equal((await verify(t, log.slice(8), signed.slice(1), signed[1], next.key.text)).fault, null);
+  assert.equal((await verify(t, log, signed, signed[1], next.key.text)).fault, null);
+});
+
+test('an anchor behind a restore is one to begin at, and one that the restore has lost is excused by it', async (t) => {
+  const lost = logOf(session('a', '1'), session('gone', '2'), session('gone2', '3'));
+  const before = [lineOf(lost, 3, 0), lineOf(lost, 6, 1), lineOf(lost, 9, 2)];
+  const restore = restoreEntry('exporter', 0, checkpointOf(parsed(lost), 9, 2), pair);
+  const log = logOf(session('a', '1'), own(restore), session('b', '4'), session('c', '5'));
+  const signed = [before[0] ?? '', lineOf(log, 8, 3, 1), lineOf(log, 11, 4, 1)];
+  assert.deepEqual(await verify(t, log, signed, signed[1]), { fault: null, entries: 3, covered: 11 });
+  assert.deepEqual(await verify(t, log, signed, before[1]), { fault: null, entries: 11, covered: 11 });
+  assert.equal((await verify(t, log.slice(8), signed.slice(1), signed[1])).fault, null);
+  // nothing is excused that no restore has told
+  const silent = logOf(session('a', '1'), session('b', '4'), session('c', '5'));
+  const short = [before[0] ?? '', lineOf(silent, 6, 1)];
+  assert.equal((await verify(t, silent, short, before[1])).fault, 'split_view');
+  assert.equal((await verify(t, silent, short, before[2])).fault, 'unsealed');
 });
 
 /** The API of a fleet with these entries and checkpoints; `proofs` may come from another log. */

@@ -4,6 +4,7 @@ import { citationOf } from '@lemniscate/shared/audit/citation.ts';
 import type { Citation } from '@lemniscate/shared/audit/citation.ts';
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { logChain } from '@lemniscate/shared/audit/log-chain.ts';
 import { sinkLineSchema } from '@lemniscate/shared/audit/sink-line.ts';
 import type { SinkLine } from '@lemniscate/shared/audit/sink-line.ts';
 import { chainsPageSchema, entriesPageSchema, fromStored } from '@lemniscate/shared/audit/stored-entry.ts';
@@ -12,7 +13,7 @@ import { chainFault, createChainVerifier } from '@lemniscate/shared/audit/verify
 import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts';
 import { createSealVerifier, sealName } from '@lemniscate/shared/audit/verify-seal.ts';
 import { describeSeal, readAnchor, readLogKey, readNotes } from './audit-checkpoints.ts';
-import type { SealResult } from './audit-checkpoints.ts';
+import type { Anchor, SealResult } from './audit-checkpoints.ts';
 import { indexOf, openExport } from './audit-export.ts';
 import { createActingPeople, describePeople } from './audit-people.ts';
 import type { ActingPeople, ActingPerson } from './audit-people.ts';
@@ -270,6 +271,7 @@ async function walkFile(
   path: string,
   from = 0,
   accepted: (line: SinkLine) => void = () => undefined,
+  skipped: (line: SinkLine) => void = () => undefined,
 ): Promise<{ result: AuditVerification; ends: ReturnType<LogVerifier['ends']> }> {
   const verifier = createLogVerifier(from);
   const people = createActingPeople();
@@ -283,6 +285,9 @@ async function walkFile(
     number += 1;
     if (from > 0 && indexOf(line) < from) {
       reached = indexOf(line) + 1;
+      // the rest need not be parsed: only the log's word of itself says which keys and epochs the anchor's place has
+      const own = line.includes(ownChain) ? parseLine(line) : null;
+      if (own?.chain === logChain) skipped(own);
       continue;
     }
     const parsed = parseLine(line);
@@ -320,10 +325,20 @@ function parseLine(line: string): SinkLine | null {
   }
 }
 
+const ownChain = `"chain":"${logChain}"`;
+
 /** A file's entries, held against its signed checkpoints and one from outside. */
 async function verifySealed(path: string, options: Options): Promise<AuditVerification> {
-  const key = await readLogKey(options.key ?? '');
   const anchor = options.from === undefined ? null : await readAnchor(options.from);
+  const result = await walkSealed(path, options, anchor);
+  if (result.verified || anchor?.frontier === undefined) return result;
+  // an anchor of a history that a restore has lost is no place to begin at: the whole log says whether it is excused
+  const whole = await walkSealed(path, options, { note: anchor.note, number: anchor.number });
+  return whole.verified ? whole : result;
+}
+
+async function walkSealed(path: string, options: Options, anchor: Anchor | null): Promise<AuditVerification> {
+  const key = await readLogKey(options.key ?? '');
   const first = anchor?.frontier === undefined ? 0 : anchor.number;
   const notes =
     options.checkpoints === undefined
@@ -335,10 +350,13 @@ async function verifySealed(path: string, options: Options): Promise<AuditVerifi
     anchors: anchor === null ? [] : [anchor.note],
     ...(anchor?.frontier === undefined ? {} : { from: anchor.frontier }),
   });
-  const { result } = await walkFile(path, anchor?.frontier?.size ?? 0, seals.push);
+  const { result } = await walkFile(path, anchor?.frontier?.size ?? 0, seals.push, seals.learn);
   const disagreement = result.verified ? seals.finish() : null;
   // chains alone can be computed anew by anybody: without a checkpoint they prove nothing
-  const isUnsealed = result.entries > 0 && (notes.length === 0 || seals.covered() === 0);
+  const isUnsealed =
+    (result.entries > 0 && (notes.length === 0 || seals.covered() === 0)) ||
+    // what lies before an anchor is not walked: an export that has neither it nor a later one may be another log
+    (first > 0 && notes.length === 0);
   const fault =
     disagreement ?? (result.verified && isUnsealed ? chainFault(sealName, first, 'unsealed') : null);
   const sealed = { covered: seals.covered(), checkpoints: seals.checkpoints(), restores: seals.restores() };
