@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { checkpointText, composeNote, logKey, readNote } from '@lemniscate/shared/audit/checkpoint.ts';
+import { checkpointLineSchema } from '@lemniscate/shared/audit/checkpoint-line.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { closed, createLogDatabase, executed, noDatabase, opened } from './testing/database.ts';
 import { startExporterProcess, until } from './testing/exporter-process.ts';
@@ -46,12 +49,24 @@ test(
     const other = join(folder, 'other');
     await writeFile(other, (await readFile(anchor, 'utf8')).replaceAll('\\n402\\n', '\\n399\\n'));
 
+    // signed by the log's key, and of another history: as before a restore
+    const lost = join(folder, 'lost');
+    const last = checkpointLineSchema.parse(
+      JSON.parse((await readFile(anchor, 'utf8')).trimEnd().split('\n').at(-1) ?? ''),
+    );
+    const { checkpoint } = readNote(last.note) ?? assert.fail('no note');
+    const text = checkpointText({ ...checkpoint, root: Buffer.alloc(32, 7) });
+    const secret = createPrivateKey(await readFile(environment.LEMNISCATE_LOG_KEY, 'utf8'));
+    const key = logKey(checkpoint.origin, createPublicKey(secret));
+    await writeFile(lost, composeNote(text, key, sign(null, Buffer.from(text), secret)));
+
     const sinks = join(folder, 'sinks.yaml');
     await writeFile(
       sinks,
       `sinks:
   - { kind: ocsf, url: '${late.url}', from: { anchor: ${anchor} } }
   - { kind: ocsf, url: '${foreign.url}', from: { anchor: ${other} } }
+  - { kind: ocsf, url: '${foreign.url}/lost', from: { anchor: ${lost} } }
 `,
     );
     await database.append(chain, [...calls(399, entries - 2), closed]);
@@ -66,6 +81,9 @@ test(
     assert.deepEqual(seqs().slice(0, 3), [401, 402, 403]);
     await until('the forged anchor is refused', () =>
       exporter.log().includes('is no checkpoint that a key of this log has signed'),
+    );
+    await until('the anchor of another history is refused', () =>
+      exporter.log().includes('of another history than this database has'),
     );
     assert.deepEqual(foreign.received(), []);
 

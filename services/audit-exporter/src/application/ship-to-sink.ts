@@ -1,5 +1,5 @@
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
-import { openNote, parseLogKey } from '@lemniscate/shared/audit/checkpoint.ts';
+import { checkpointText, openNote, parseLogKey } from '@lemniscate/shared/audit/checkpoint.ts';
 import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
 import { peopleIn } from '@lemniscate/shared/audit/person.ts';
 import { dedupId } from '@lemniscate/shared/audit/sink-line.ts';
@@ -24,7 +24,7 @@ const deliveryDeadlineMs = 30_000;
  * @throws CodedError `audit_chain_broken` when the sink holds an entry that this log does not have
  */
 export async function resumeSink({ store, seals }: ShipDeps, sink: Sink): Promise<number> {
-  const start = await startOf(seals, sink);
+  const start = (await store.hasCursor(sink.name)) ? undefined : await startOf(seals, sink);
   const [cursor, position] = [await store.cursor(sink.name, start), await sink.open()];
   if (position === null) return cursor;
   const [there] = await store.read(position.index, 1, mostBytes);
@@ -40,12 +40,24 @@ export async function resumeSink({ store, seals }: ShipDeps, sink: Sink): Promis
   return next;
 }
 
-/** @throws CodedError `configuration_invalid` for an anchor that no key of this log has signed */
+/**
+ * @throws CodedError `configuration_invalid` for an anchor that no key of this log has signed, and for one that is of
+ *   another history: one that a restore has lost, or a log that was rewritten
+ */
 async function startOf(seals: SealStore, { name, start }: Sink): Promise<number | 'now' | undefined> {
   if (typeof start !== 'object') return start;
   const keys = (await seals.keys()).flatMap((text) => parseLogKey(text) ?? []);
   const signed = keys.map((key) => openNote(start.anchor, key)).find((checkpoint) => checkpoint !== null);
-  if (signed !== undefined) return signed.size;
+  if (signed !== undefined) {
+    const [own] = await seals.published(signed.number, Number.MAX_SAFE_INTEGER, 1);
+    if (own !== undefined && checkpointText(own) === checkpointText(signed)) return signed.size;
+    throw new CodedError(
+      'configuration_invalid',
+      `The anchor from which ${name} is to begin is checkpoint ${signed.number} of another history than this database has: ` +
+        'one that a restore has lost, or somebody has rewritten the log. Find out which; then name another anchor.',
+      { sink: name, number: signed.number },
+    );
+  }
   throw new CodedError(
     'configuration_invalid',
     `The anchor from which ${name} is to begin is no checkpoint that a key of this log has signed.`,

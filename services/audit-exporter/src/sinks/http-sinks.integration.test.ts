@@ -140,6 +140,56 @@ for (const kind of kinds) {
   });
 }
 
+for (const kind of kinds) {
+  test(`${kind.kind}: an entry that is refused alone is told as poison where the receiver keeps others`, async (t) => {
+    const receiver = await receive(t, kind);
+    const sink = kind.create(receiver.url);
+    await sink.open();
+    const deliver = (entry: IndexedEntry | undefined) =>
+      sink.deliver([entry ?? assert.fail()], AbortSignal.timeout(5_000));
+    // nothing was kept yet: it may be the receiver that is at fault
+    await assert.rejects(deliver(poisoned[33]), { code: 'service_unreachable' });
+    assert.deepEqual(await deliver(log[32]), []);
+    assert.deepEqual(
+      (await deliver(poisoned[33])).map(({ index }) => index),
+      [33],
+    );
+    await sink.close();
+  });
+}
+
+test('a receiver that begins to refuse everything gets its entries later, one at a time or many', async (t) => {
+  for (const refusal of [
+    {
+      protocol: ocsfProtocol,
+      create: (url: string) => createOcsfHttpSink({ url }),
+      said: { status: 400, body: {} },
+    },
+    {
+      protocol: otlpProtocol,
+      create: (url: string) => createOtlpSink({ url }),
+      said: { status: 200, body: { partialSuccess: { rejectedLogRecords: '60', errorMessage: 'no' } } },
+    },
+  ]) {
+    let isBroken = false;
+    const { protocol, said } = refusal;
+    const receiver = await startFaultReceiver({
+      ...protocol,
+      answer: (request) => (isBroken ? said : protocol.answer(request)),
+    });
+    t.after(receiver.close);
+    const sink = refusal.create(receiver.url);
+    await sink.open();
+    assert.deepEqual(await sink.deliver(log.slice(0, 5), AbortSignal.timeout(5_000)), []);
+    isBroken = true;
+    for (const batch of [log.slice(5, 6), log.slice(5)])
+      await assert.rejects(sink.deliver(batch, AbortSignal.timeout(5_000)), { code: 'service_unreachable' });
+    isBroken = false;
+    assert.deepEqual(await sink.deliver(log.slice(5), AbortSignal.timeout(5_000)), []);
+    await sink.close();
+  }
+});
+
 test('a receiver that refuses everything is set up wrongly, and nothing is set aside', async (t) => {
   const receiver = await startFaultReceiver({ ...ocsfProtocol, answer: () => ({ status: 400, body: {} }) });
   t.after(receiver.close);

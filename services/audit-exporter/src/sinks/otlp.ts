@@ -67,6 +67,8 @@ export function createOtlpSink({ url, token, caFile }: OtlpOptions): Sink {
       if (rejected === 0) return { kept: true, refused: [] };
       // which ones it does not say; one mark for the request, since sending again is forbidden
       const reason = `partial success: ${rejected} of the ${events.length} records from here on were rejected`;
+      if (rejected >= events.length)
+        return { kept: true, refused: events.map((_, place) => ({ place, reason: 'rejected' })) };
       return { kept: true, refused: [{ place: 0, reason }] };
     },
     close: client.close,

@@ -59,6 +59,7 @@ export function createLogStore(query: Query): LogStore {
       );
       return new Map(rows.map(({ pseudonym, identity }) => [pseudonym, identity]));
     },
+    hasCursor: async (sink) => (await query('SELECT FROM audit_sinks WHERE name = $1', [sink])).length > 0,
     cursor: async (sink, start = 0) => {
       const [row] = await query<{ next_index: string }>(
         `INSERT INTO audit_sinks (name, next_index)

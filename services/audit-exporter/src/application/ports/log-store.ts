@@ -13,6 +13,8 @@ export interface LogStore {
   traces(sessionIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Who pseudonyms are, as far as the map still knows. */
   identities(pseudonyms: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Whether the sink has a cursor, so that it matters no more where it was to begin. */
+  hasCursor(sink: string): Promise<boolean>;
   /** First index that the sink has not proved to have; `start` where it has no cursor yet. */
   cursor(sink: string, start?: number | 'now'): Promise<number>;
   /** Moves a sink's cursor forward; a move backward changes nothing. */

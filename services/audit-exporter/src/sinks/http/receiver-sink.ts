@@ -28,9 +28,15 @@ interface Encoded {
   readonly text: string;
 }
 
-/** The frame of every HTTP sink: bytes bounded, a refused request halved until the guilty event stands alone. */
+/**
+ * The frame of every HTTP sink: bytes bounded, a refused request halved until the guilty event stands alone. Where nothing
+ * of a batch is kept, an event that was kept before goes once more: when that is refused too, the receiver is at fault and
+ * nothing is set aside. Before anything was kept the batch waits for entries that come after it.
+ */
 export function createReceiverSink(receiver: Receiver): Sink {
   let isOpen = false;
+  /** The last event that the receiver has kept, to tell an entry that it refuses from a receiver that refuses everything. */
+  let kept: string | null = null;
 
   const send = async (
     events: readonly Encoded[],
@@ -54,6 +60,13 @@ export function createReceiverSink(receiver: Receiver): Sink {
     return [...left, ...(await send(events.slice(half), signal))];
   };
 
+  /** Whether the receiver takes an event again that it has taken before, under the same id. */
+  const keepsStill = async (signal: AbortSignal): Promise<boolean> => {
+    if (kept === null) return false;
+    const judgement = await receiver.send([kept], signal);
+    return judgement.kept && judgement.refused.length === 0;
+  };
+
   const sendAll = async (
     events: readonly OutgoingEvent[],
     signal: AbortSignal,
@@ -63,8 +76,12 @@ export function createReceiverSink(receiver: Receiver): Sink {
     const refused: { at: number; reason: string }[] = [];
     for (const group of groupByBytes(encoded, receiver.mostBytes))
       refused.push(...(await send(group, signal)));
-    // whoever refuses everything is set up wrongly; setting the whole log aside would hide that
-    if (refused.length > 1 && refused.length === events.length)
+    const guilty = new Set(refused.map(({ at }) => at));
+    // one request of which something was refused may not say what
+    if (refused.length === 0) kept = encoded.at(-1)?.text ?? kept;
+    // whoever refuses everything is set up wrongly; setting the log aside, entry by entry, would hide that
+    const isAll = events.length > 0 && guilty.size === events.length;
+    if (isAll && !(await keepsStill(signal)))
       throw new CodedError(
         'service_unreachable',
         `The audit receiver ${receiver.place} refuses every entry of a batch (${refused[0]?.reason}). Check its set-up.`,
