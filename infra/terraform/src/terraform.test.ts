@@ -226,7 +226,12 @@ test('what holds data cannot be deleted by a slip', () => {
     assert.equal(body['enable_key_rotation'], true, where);
   }
   assert.equal(ofType('aws_s3_bucket_versioning').length, 1);
-  assert.match(JSON.stringify(ofType('aws_s3_bucket_object_lock_configuration')), /COMPLIANCE/);
+  assert.match(JSON.stringify(ofType('aws_s3_bucket_object_lock_configuration')), /Enabled/);
+  // who a person is must be erasable in the audit bucket, and what a legal hold keeps must not go by its age
+  assert.doesNotMatch(JSON.stringify(ofType('aws_s3_bucket_object_lock_configuration')), /default_retention/);
+  const lifecycles = ofType('aws_s3_bucket_lifecycle_configuration');
+  assert.equal(lifecycles.length, 1);
+  assert.doesNotMatch(JSON.stringify(lifecycles), /"expiration"/);
   assert.match(JSON.stringify(ofType('aws_elasticache_parameter_group')), /noeviction/);
 });
 

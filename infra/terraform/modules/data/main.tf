@@ -133,9 +133,8 @@ resource "aws_elasticache_replication_group" "redis" {
 
 locals {
   buckets = {
-    # What expires is also told by retention rules of each project; these are the outer bounds.
-    sessions = { key = var.data_key_arn, locked = false, expire_days = var.session_days }
-    audit    = { key = var.audit_key_arn, locked = true, expire_days = null }
+    sessions = { key = var.data_key_arn, locked = false }
+    audit    = { key = var.audit_key_arn, locked = true }
   }
 }
 
@@ -186,6 +185,8 @@ resource "aws_s3_bucket_server_side_encryption_configuration" "store" {
   }
 }
 
+# Retention rules of each project say what goes. The bucket takes nothing that is current: by its age it cannot tell a
+# bundle from an agent's memory, a skill, or what a legal hold keeps.
 resource "aws_s3_bucket_lifecycle_configuration" "sessions" {
   bucket = aws_s3_bucket.store["sessions"].id
 
@@ -194,10 +195,6 @@ resource "aws_s3_bucket_lifecycle_configuration" "sessions" {
     status = "Enabled"
 
     filter {}
-
-    expiration {
-      days = var.session_days
-    }
 
     noncurrent_version_expiration {
       noncurrent_days = 30
@@ -209,15 +206,11 @@ resource "aws_s3_bucket_lifecycle_configuration" "sessions" {
   }
 }
 
+# Object Lock without a default retention: the exporter locks segments, checkpoints and manifests one by one (lockDays of
+# the s3 sink), and who the pseudonyms are, which an erasure takes away, not at all.
 resource "aws_s3_bucket_object_lock_configuration" "audit" {
-  bucket = aws_s3_bucket.store["audit"].id
-
-  rule {
-    default_retention {
-      mode = "COMPLIANCE"
-      days = var.audit_lock_days
-    }
-  }
+  bucket              = aws_s3_bucket.store["audit"].id
+  object_lock_enabled = "Enabled"
 }
 
 data "aws_iam_policy_document" "encrypted_transport" {

@@ -55,15 +55,3 @@ variable "redis_replicas" {
     error_message = "Redis needs a replica to fail over to."
   }
 }
-
-variable "session_days" {
-  description = "Days after which bundles, diffs, logs and snapshots expire whatever a project says."
-  type        = number
-  default     = 400
-}
-
-variable "audit_lock_days" {
-  description = "Days in which nobody, the account's root included, can delete a sealed segment."
-  type        = number
-  default     = 365
-}

@@ -101,9 +101,22 @@ data "aws_iam_policy_document" "seal" {
     resources = ["${var.audit_bucket.arn}/*"]
   }
 
+  # Who the pseudonyms are is no part of the log: an erasure takes every version of it.
+  statement {
+    sid       = "ForgetPeople"
+    actions   = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
+    resources = ["${var.audit_bucket.arn}/*/people/*"]
+  }
+
+  statement {
+    sid       = "Lock"
+    actions   = ["s3:GetBucketObjectLockConfiguration"]
+    resources = [var.audit_bucket.arn]
+  }
+
   statement {
     sid       = "List"
-    actions   = ["s3:ListBucket"]
+    actions   = ["s3:ListBucket", "s3:ListBucketVersions"]
     resources = [var.audit_bucket.arn]
   }
 
@@ -143,6 +156,11 @@ resource "aws_ecs_task_definition" "exporter" {
     name = "files"
   }
 
+  # What was signed last. A new task remembers nothing and asks the bucket which checkpoint came last.
+  volume {
+    name = "memory"
+  }
+
   container_definitions = jsonencode([
     {
       # Signing key and sinks come as one JSON secret and become files that only the service reads.
@@ -171,10 +189,14 @@ resource "aws_ecs_task_definition" "exporter" {
       stopTimeout            = 60
       linuxParameters        = { capabilities = { drop = ["ALL"] } }
       dependsOn              = [{ containerName = "files", condition = "SUCCESS" }]
-      mountPoints            = [{ sourceVolume = "files", containerPath = "/run/lemniscate", readOnly = true }]
+      mountPoints = [
+        { sourceVolume = "files", containerPath = "/run/lemniscate", readOnly = true },
+        { sourceVolume = "memory", containerPath = "/var/lib/lemniscate" },
+      ]
       environment = [
         { name = "AWS_REGION", value = var.region },
         { name = "LEMNISCATE_LOG_KEY", value = "/run/lemniscate/log-key.pem" },
+        { name = "LEMNISCATE_LOG_MEMORY", value = "/var/lib/lemniscate" },
         { name = "LEMNISCATE_SINKS", value = "/run/lemniscate/sinks.yaml" },
       ]
       secrets = [
