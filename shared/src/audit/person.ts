@@ -9,11 +9,14 @@ import type { AuditDraft } from './entry.ts';
 export const personPattern = /^person:[0-9a-f]{24}$/;
 const anywhere = /person:[0-9a-f]{24}/g;
 
+/** Somebody's account of another system, as the map has it: its name is a person's like the directory's. */
+export const accountIdentity = (source: string, account: string): string => `${source}:${account}`;
+
 /** Services act under their own name; everybody else is a person. */
 export const isService = (subject: string): boolean => subject.startsWith('spiffe://lemniscate/');
 
-/** Members of a body that name a person. */
-const personMembers = ['user', 'owner', 'actor'] as const;
+/** Members of a body that name a person; `account` is one of another system, as `accountIdentity` writes it. */
+const personMembers = ['user', 'owner', 'actor', 'account'] as const;
 
 /** The members of this body that name people; `principal` is one where `principalKind` says so, else it is a group. */
 function namingPeople({ body }: AuditDraft): readonly string[] {

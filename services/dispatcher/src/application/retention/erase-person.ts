@@ -9,6 +9,7 @@ import { eraseWithin } from './erase-session.ts';
 import type { EraseDeps } from './erase-session.ts';
 import { takeHoldTurn } from './holds.ts';
 import {
+  eraseAccounts,
   namesOf,
   removeAddresses,
   removeNames,
@@ -150,6 +151,8 @@ async function erase(
   await tx.query('UPDATE agent_servers SET pinned_to = $2 WHERE pinned_to = $1', [identity, pseudonym]);
   for (const [table, column] of removed)
     await tx.query(`DELETE FROM ${table} WHERE ${column} = $1`, [identity]);
+  // behind their links
+  await eraseAccounts(tx, deps.people, pseudonym);
   await deps.audit.append(tx, fleetChain, [
     {
       type: 'person.erased',

@@ -1,6 +1,8 @@
+import { readCanonical } from '@lemniscate/shared/audit/canonical.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { record } from '../notify/targets.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
+import type { PeopleMap } from '../ports/people-map.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { isCommentHeld, isHeld } from './holds.ts';
 import { emptyNotices } from './stores.ts';
@@ -156,4 +158,27 @@ export async function removeAddresses(
     };
     await record(deps, tx, project, { type: 'target.changed', subject: by, body });
   }
+}
+
+/**
+ * Who the accounts of other systems were that the log has linked to the person, whether or not they still are. One that
+ * is somebody else's now stays.
+ */
+export async function eraseAccounts(tx: Transaction, people: PeopleMap, pseudonym: string): Promise<void> {
+  const linked = await tx.query<{ body: Uint8Array }>(
+    `SELECT body FROM audit_entries WHERE type = 'account.linked' AND position($1::bytea IN body) > 0`,
+    [Buffer.from(pseudonym)],
+  );
+  const accounts = linked.flatMap(({ body }) => {
+    const value = readCanonical(body)?.value as { body?: { account?: unknown } } | null | undefined;
+    const account = value?.body?.account;
+    return typeof account === 'string' ? [account] : [];
+  });
+  const names = [...(await people.identities(tx, [...new Set(accounts)])).values()];
+  const others = await tx.query<{ name: string }>(
+    `SELECT source || ':' || account AS name FROM account_links WHERE source || ':' || account = ANY ($1)`,
+    [names.filter((name) => name !== null)],
+  );
+  const standing = new Set(others.map(({ name }) => name));
+  for (const name of names) if (name !== null && !standing.has(name)) await people.erase(tx, name);
 }

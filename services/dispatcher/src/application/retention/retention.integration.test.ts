@@ -22,6 +22,7 @@ import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { Person } from '../identity.ts';
 import { objectKey } from '../ports/object-store.ts';
 import { endSession } from '../sessions/end-session.ts';
+import { linkAccount, unlinkAccount } from '../triggers/account-links.ts';
 import { applyRetention } from './apply-retention.ts';
 import { erasePerson, erasedPersonColumns, otherPersonColumns } from './erase-person.ts';
 import { eraseSession } from './erase-session.ts';
@@ -496,6 +497,24 @@ test('an erased person is found nowhere, the entries of their acts stand, and no
   const entry = await last(fleetChain);
   assert.deepEqual([entry?.type, entry?.body['person']], ['person.erased', person]);
   for (const chain of [sessionChain(claim.sessionId), reviewChain('local'), fleetChain]) await isWhole(chain);
+});
+
+test('an account of another system is a pseudonym in the log, and who it was is erased with its person', async () => {
+  const identity = 'linked.person@example.org';
+  await record.database.query(`INSERT INTO people (subject, name) VALUES ($1, 'Lin Ked')`, [identity]);
+  const links = { ...deps, findPerson: () => Promise.resolve({}) } as unknown as Parameters<
+    typeof linkAccount
+  >[0];
+  for (const account of ['octoperson', 'octoformer'])
+    await linkAccount(links, admin, { source: 'github', account, subject: identity });
+  await unlinkAccount(links, admin, { source: 'github', account: 'octoformer' });
+  for (const account of ['octoperson', 'octoformer']) {
+    const there = await tablesWith(account);
+    assert.ok(there.includes('audit_people') && !there.includes('audit_entries'), there.join(' '));
+  }
+  await erasePerson(deps, admin, identity);
+  for (const account of ['octoperson', 'octoformer']) assert.deepEqual(await tablesWith(account), []);
+  await isWhole(fleetChain);
 });
 
 test('content is retained encrypted, read on record alone, and shredded with the chain whole', async () => {

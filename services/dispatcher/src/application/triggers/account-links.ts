@@ -1,4 +1,5 @@
 import { fleetChain } from '@lemniscate/shared/audit/entry.ts';
+import { accountIdentity } from '@lemniscate/shared/audit/person.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { FindPerson } from '../access/known-person.ts';
 import { hasRole } from '../identity.ts';
@@ -44,7 +45,11 @@ export async function linkAccount(deps: LinkDeps, person: Person, link: Link): P
       {
         type: 'account.linked',
         subject: person.subject,
-        body: { source: link.source, account: folded(link.account), user: link.subject },
+        body: {
+          source: link.source,
+          account: accountIdentity(link.source, folded(link.account)),
+          user: link.subject,
+        },
       },
     ]);
   });
@@ -64,7 +69,11 @@ export async function unlinkAccount(
     if (gone === undefined)
       throw new CodedError('not_found', `The ${source} account ${account} is linked to nobody.`);
     await deps.audit.append(tx, fleetChain, [
-      { type: 'account.unlinked', subject: person.subject, body: { source, account: folded(account) } },
+      {
+        type: 'account.unlinked',
+        subject: person.subject,
+        body: { source, account: accountIdentity(source, folded(account)) },
+      },
     ]);
   });
 }
