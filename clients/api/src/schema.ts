@@ -494,7 +494,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        get: operations["get_v1_costs_centres_project"];
         put: operations["put_v1_costs_centres_project"];
         post?: never;
         delete?: never;
@@ -558,7 +558,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        get: operations["get_v1_costs_pools_pool"];
         put: operations["put_v1_costs_pools_pool"];
         post?: never;
         delete?: never;
@@ -4988,6 +4988,7 @@ export interface operations {
                             changedBy: string;
                             source: string;
                             subject: string;
+                            version: number;
                         }[];
                     };
                 };
@@ -6157,6 +6158,7 @@ export interface operations {
                             scope: "project" | "agent";
                             /** @enum {string} */
                             state: "ok" | "warning" | "exhausted";
+                            version: number;
                         }[];
                     };
                 };
@@ -6196,7 +6198,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        version: number;
+                    };
+                };
+            };
+            /** @description A problem document: what is wrong, by a stable code, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_v1_costs_centres_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        costCentre: string | null;
+                        version: number;
+                    };
                 };
             };
             /** @description A problem document: what is wrong, by a stable code, and what to do. */
@@ -6233,7 +6271,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        version: number;
+                    };
                 };
             };
             /** @description A problem document: what is wrong, by a stable code, and what to do. */
@@ -6362,6 +6402,43 @@ export interface operations {
             };
         };
     };
+    get_v1_costs_pools_pool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pool: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        prices: {
+                            fromDay: string;
+                            usdPerSlotHour: string;
+                        }[];
+                        version: number;
+                    };
+                };
+            };
+            /** @description A problem document: what is wrong, by a stable code, and what to do. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     put_v1_costs_pools_pool: {
         parameters: {
             query?: never;
@@ -6387,7 +6464,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        version: number;
+                    };
                 };
             };
             /** @description A problem document: what is wrong, by a stable code, and what to do. */
@@ -8606,6 +8685,7 @@ export interface operations {
                             servers: number;
                             slots: number;
                             startsPerSecond: number;
+                            version: number;
                             waiting: number;
                             wantedServers: number;
                             wantedSlots: number;

@@ -59,7 +59,8 @@ describe('answers that are carried to where they were asked for', () => {
     });
     for (const id of ['lab', 'beside']) await call('POST', '/v1/projects', { id });
     await call('POST', '/v1/agents', { id: 'fixer', project: '*', definition: {} });
-    await call('PUT', '/v1/account-links', { source: 'github', account: 'octo-pat', subject: 'p-1' });
+    const link = { source: 'github', account: 'octo-pat', subject: 'p-1' };
+    await call('PUT', '/v1/account-links', link, { 'if-match': '"0"' });
   });
   after(async () => {
     await fleet.remove();

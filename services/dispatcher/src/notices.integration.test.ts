@@ -196,7 +196,12 @@ describe('who is told of what happens', () => {
 
   test('a budget that comes to its warning is told once', async () => {
     const target = await makeTarget(['budget.warning']);
-    await dispatcher.call('PUT', '/v1/costs/budgets/project/local', { amountUsd: '10' });
+    await dispatcher.call(
+      'PUT',
+      '/v1/costs/budgets/project/local',
+      { amountUsd: '10' },
+      { 'if-match': '"0"' },
+    );
     told.splice(0);
     await fleet.sql(`UPDATE cost_budgets SET granted_usd = 9 WHERE scope = 'project' AND name = 'local'`);
     await within(15_000, 'the warning is told', () => told.length > 0);

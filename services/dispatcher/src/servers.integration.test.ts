@@ -187,7 +187,7 @@ describe('agent servers', () => {
       );
     const idle = await pool();
     assert.deepEqual([idle?.slots, idle?.action, idle?.drain.length], [60, 'in', 2]);
-    await dispatcher.call('PUT', '/v1/pools/default', { packing: true });
+    await dispatcher.call('PUT', '/v1/pools/default', { packing: true }, { 'if-match': '"0"' });
     await within(10_000, 'it packs', async () => (await pool())?.packing === true);
     const acts = await fleet.sql<{ body: string }>(
       `SELECT convert_from(body, 'UTF8') AS body FROM audit_entries WHERE type = 'admin.acted'`,

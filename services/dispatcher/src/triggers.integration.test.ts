@@ -98,7 +98,7 @@ describe('what starts sessions', () => {
   const github = (text: string, id: string, more: object = {}) =>
     fromGithub(webhookBodies.githubComment(text, more), { secret, event: 'issue_comment', id });
   const link = (source: string, account: string) =>
-    call('PUT', '/v1/account-links', { source, account, subject: 'p-1' });
+    call('PUT', '/v1/account-links', { source, account, subject: 'p-1' }, { 'if-match': '"0"' });
   const ofHook = async (hook: string, count: number) => {
     let found: DeliveryView[] = [];
     await within(15_000, `${count} deliveries of ${hook}`, async () => {

@@ -16,6 +16,8 @@ export const poolViewSchema = z.object({
   startsPerSecond: z.number(),
   /** Fills one server after the other instead of spreading. */
   packing: z.boolean(),
+  /** What `PUT /v1/pools/:pool` sends as If-Match; 0: nobody has set anything. */
+  version: z.int(),
   wantedSlots: z.int(),
   wantedServers: z.int(),
   action: z.enum(['out', 'in', 'stay']),

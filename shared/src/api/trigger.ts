@@ -164,7 +164,7 @@ export const tookWebhookSchema = z.looseObject({
   state: z.enum(['taken', 'duplicate', 'ignored', 'refused', 'challenge']),
 });
 
-/** Says which person an account of another system is; `PUT` and `DELETE /v1/account-links`. */
+/** Says which person an account of another system is; `PUT` and `DELETE /v1/account-links`, If-Match `"0"` the first time. */
 export const accountLinkSchema = z.strictObject({
   source: z.enum(webhookSources),
   /** The account as the system names it for good: GitHub's and GitLab's user name, Slack's member id. */
@@ -181,7 +181,13 @@ export const accountLinkSchema = z.strictObject({
 });
 export const accountLinkListSchema = z.object({
   links: z.array(
-    accountLinkSchema.extend({ source: z.string(), changedBy: z.string(), changedAt: z.string() }),
+    accountLinkSchema.extend({
+      source: z.string(),
+      changedBy: z.string(),
+      changedAt: z.string(),
+      /** What a change sends as If-Match. */
+      version: z.int(),
+    }),
   ),
 });
 

@@ -91,8 +91,19 @@ export const costBudgetSchema = z.object({
   /** What sessions hold in slices, spent or not. */
   grantedUsd: usd,
   state: z.enum(['ok', 'warning', 'exhausted']),
+  /** What a change sends as If-Match. */
+  version: z.int(),
 });
 export type CostBudget = z.infer<typeof costBudgetSchema>;
+
+/** A project's cost centre; version 0: none is named. */
+export const costCentreSchema = z.object({ costCentre: z.string().nullable(), version: z.int() });
+
+/** What a slot of a pool costs, the latest day first; version 0: it has no price. */
+export const poolPricesSchema = z.object({
+  prices: z.array(z.object({ fromDay: z.string(), usdPerSlotHour: z.string() })),
+  version: z.int(),
+});
 
 /** A line of a provider's bill. */
 export const billLineSchema = z.strictObject({

@@ -8,6 +8,7 @@ const pool: PoolView = {
   servers: 4,
   slots: 16,
   held: 10,
+  version: 0,
   warm: 2,
   warmMisses: 0,
   waiting: 8,

@@ -7,6 +7,18 @@ import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 const source = (): Argument => new Argument('<source>', 'the system').choices(webhookSources);
 
+/** The version of a link that there is, for its change. */
+async function seenLink(
+  { api }: Awaited<ReturnType<typeof connectFleet>>,
+  source: string,
+  account: string,
+): Promise<{ 'if-match': string }> {
+  const { links } = await ask(api.GET('/v1/account-links'));
+  const is = (link: { source: string; account: string }): boolean =>
+    link.source === source && link.account === account.toLowerCase();
+  return { 'if-match': `"${links.find(is)?.version ?? 0}"` };
+}
+
 /** `lemniscate accounts`: which people the accounts of other systems are. */
 export function registerAccounts(program: Command, io: CommandIo): void {
   const accounts = program
@@ -31,7 +43,8 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     .argument('<subject>', 'whose it is')
     .action(async (of: (typeof webhookSources)[number], account: string, subject: string) => {
       const client = await connectFleet(io);
-      await ask(client.api.PUT('/v1/account-links', { body: { source: of, account, subject } }));
+      const headers = await seenLink(client, of, account);
+      await ask(client.api.PUT('/v1/account-links', { body: { source: of, account, subject }, headers }));
       io.stdout.write('Linked.\n');
     });
   accounts
@@ -40,7 +53,10 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     .argument('<account>')
     .action(async (of: (typeof webhookSources)[number], account: string) => {
       const client = await connectFleet(io);
-      await ask(client.api.DELETE('/v1/account-links', { params: { query: { source: of, account } } }));
+      const headers = await seenLink(client, of, account);
+      await ask(
+        client.api.DELETE('/v1/account-links', { params: { query: { source: of, account } }, headers }),
+      );
       io.stdout.write('No longer linked.\n');
     });
 }

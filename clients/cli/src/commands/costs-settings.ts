@@ -19,9 +19,13 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
     .argument('<usd>', 'such as 250.00')
     .action(async (scope: (typeof budgetScopes)[number], name: string, usd: string) => {
       const amountUsd = usd === 'none' ? null : usd;
+      const { api } = await connectFleet(io);
+      const { budgets } = await ask(api.GET('/v1/costs/budgets'));
+      const before = budgets.find((one) => one.scope === scope && one.name === name);
       await ask(
-        (await connectFleet(io)).api.PUT('/v1/costs/budgets/{scope}/{name}', {
+        api.PUT('/v1/costs/budgets/{scope}/{name}', {
           params: { path: { scope, name } },
+          headers: { 'if-match': `"${before?.version ?? 0}"` },
           body: { amountUsd },
         }),
       );
@@ -32,9 +36,13 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
     .argument('<project>')
     .argument('<cost-centre>')
     .action(async (project: string, costCentre: string) => {
+      const { api } = await connectFleet(io);
+      const params = { path: { project } };
+      const { version } = await ask(api.GET('/v1/costs/centres/{project}', { params }));
       await ask(
-        (await connectFleet(io)).api.PUT('/v1/costs/centres/{project}', {
-          params: { path: { project } },
+        api.PUT('/v1/costs/centres/{project}', {
+          params,
+          headers: { 'if-match': `"${version}"` },
           body: { costCentre },
         }),
       );
@@ -47,9 +55,13 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
     .argument('<from-day>')
     .action(async (pool: string, usdPerSlotHour: string, fromDay: string) => {
       const body = { usdPerSlotHour, fromDay };
+      const { api } = await connectFleet(io);
+      const params = { path: { pool } };
+      const { version } = await ask(api.GET('/v1/costs/pools/{pool}', { params }));
       await ask(
-        (await connectFleet(io)).api.PUT('/v1/costs/pools/{pool}', {
-          params: { path: { pool } },
+        api.PUT('/v1/costs/pools/{pool}', {
+          params,
+          headers: { 'if-match': `"${version}"` },
           body,
         }),
       );

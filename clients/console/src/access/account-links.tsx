@@ -22,10 +22,16 @@ export function AccountLinks(): ReactNode {
     queryKey: key,
     queryFn: () => ask(api.GET('/v1/account-links')).then((answer) => answer.links),
   });
+  const seenVersion = (): number =>
+    links.data?.find((one) => one.source === source && one.account === account.trim().toLowerCase())
+      ?.version ?? 0;
   const link = useAct(
     () =>
       ask(
-        api.PUT('/v1/account-links', { body: { source, account: account.trim(), subject: subject.trim() } }),
+        api.PUT('/v1/account-links', {
+          body: { source, account: account.trim(), subject: subject.trim() },
+          headers: { 'if-match': `"${seenVersion()}"` },
+        }),
       ),
     [key],
     () => {
@@ -34,7 +40,7 @@ export function AccountLinks(): ReactNode {
     },
   );
   const unlink = useAct(
-    (one: { source: string; account: string }) =>
+    (one: { source: string; account: string; version: number }) =>
       ask(
         api.DELETE('/v1/account-links', {
           params: {
@@ -43,6 +49,7 @@ export function AccountLinks(): ReactNode {
               account: one.account,
             },
           },
+          headers: { 'if-match': `"${one.version}"` },
         }),
       ),
     [key],

@@ -13,7 +13,9 @@ const fills = { ok: '', warning: 'amber', exhausted: 'red' } as const;
 
 /** Budgets of the calendar month, with what sessions hold of them. */
 export function Budgets(): ReactNode {
-  const [editing, setEditing] = useState<Pick<CostBudget, 'scope' | 'name' | 'amountUsd'> | null>(null);
+  const [editing, setEditing] = useState<Pick<CostBudget, 'scope' | 'name' | 'amountUsd' | 'version'> | null>(
+    null,
+  );
   const maySet = useHasRole('finops', 'administrator');
   const budgets = useQuery({
     queryKey: ['costs', 'budgets'],
@@ -24,7 +26,10 @@ export function Budgets(): ReactNode {
       title="Budgets this month"
       aside={
         maySet ? (
-          <Button icon="plus" onClick={() => setEditing({ scope: 'project', name: '', amountUsd: '' })}>
+          <Button
+            icon="plus"
+            onClick={() => setEditing({ scope: 'project', name: '', amountUsd: '', version: 0 })}
+          >
             Set
           </Button>
         ) : null
@@ -47,7 +52,9 @@ export function Budgets(): ReactNode {
           )
         }
       </Loaded>
-      {editing === null ? null : <SetBudget before={editing} onClose={() => setEditing(null)} />}
+      {editing === null ? null : (
+        <SetBudget before={editing} known={budgets.data ?? []} onClose={() => setEditing(null)} />
+      )}
     </Card>
   );
 }
@@ -80,19 +87,27 @@ function BudgetLine({ budget, onEdit }: { budget: CostBudget; onEdit: (() => voi
 
 function SetBudget({
   before,
+  known,
   onClose,
 }: {
-  before: Pick<CostBudget, 'scope' | 'name' | 'amountUsd'>;
+  before: Pick<CostBudget, 'scope' | 'name' | 'amountUsd' | 'version'>;
+  known: readonly CostBudget[];
   onClose: () => void;
 }): ReactNode {
   const [scope, setScope] = useState(before.scope);
   const [name, setName] = useState(before.name);
   const [amount, setAmount] = useState(before.amountUsd);
+  // Another budget than the one that was opened has another version; none at all is 0.
+  const seen = (): number => {
+    if (before.scope === scope && before.name === name.trim()) return before.version;
+    return known.find((one) => one.scope === scope && one.name === name.trim())?.version ?? 0;
+  };
   const set = useAct(
     (amountUsd: string | null) =>
       ask(
         api.PUT('/v1/costs/budgets/{scope}/{name}', {
           params: { path: { scope, name: name.trim() } },
+          headers: { 'if-match': `"${seen()}"` },
           body: { amountUsd },
         }),
       ),

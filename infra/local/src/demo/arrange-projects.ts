@@ -26,6 +26,7 @@ export async function arrangeProjects(client: ApiClient): Promise<ReadonlyMap<st
         await client.json(`/v1/costs/budgets/project/${id}`, z.unknown(), {
           method: 'PUT',
           body: { amountUsd: budgetUsd },
+          headers: { 'if-match': '"0"' },
         });
     }
     const { policy, digest } = await client.json(`/v1/projects/${id}/policy`, policyVersionSchema);

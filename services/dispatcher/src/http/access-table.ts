@@ -267,6 +267,8 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   'GET /v1/costs/anomalies': row('costs', 'query', costReaders),
   'GET /v1/costs/budgets': row('costs', 'fleet', [...accountants, 'auditor']),
   'PUT /v1/costs/budgets/:scope/:name': row('costs', 'fleet', accountants),
+  'GET /v1/costs/centres/:project': row('costs', 'project', [...accountants, 'auditor']),
+  'GET /v1/costs/pools/:pool': row('costs', 'fleet', [...accountants, 'auditor']),
   'PUT /v1/costs/centres/:project': row('costs', 'project', accountants),
   'PUT /v1/costs/pools/:pool': row('costs', 'fleet', accountants),
   'POST /v1/costs/corrections': row('costs', 'fleet', accountants),

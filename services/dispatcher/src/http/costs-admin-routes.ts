@@ -16,9 +16,11 @@ import { reconcileBill } from '../application/costs/reconcile-bill.ts';
 import { actOnCosts, costChain } from '../application/costs/act-on-costs.ts';
 import type { CostActDeps } from '../application/costs/act-on-costs.ts';
 import type { Log } from '../application/ports/log.ts';
+import { changeSetting } from '../application/setting-version.ts';
 import type { App } from './app.ts';
 import type { Person } from '../application/identity.ts';
 import { personOf } from './identity.ts';
+import { etagOf, readIfMatch } from './versions.ts';
 
 export interface CostAdminDeps extends CostActDeps {
   readonly priceBook: PriceBook;
@@ -28,6 +30,8 @@ export interface CostAdminDeps extends CostActDeps {
 const money = z.string().regex(/^\d{1,12}(\.\d{1,12})?$/, 'must be a decimal text such as "250.00"');
 const name = z.string().min(1).max(200);
 const nothing = z.object({});
+/** The version after a change; 0: it is removed. */
+const changed = z.object({ version: z.int() });
 
 /** Public listener: what people decide about costs. Programs may read costs and change nothing. */
 export function registerCostAdminRoutes(app: App, deps: CostAdminDeps): void {
@@ -49,21 +53,28 @@ export function registerCostAdminRoutes(app: App, deps: CostAdminDeps): void {
       schema: {
         params: z.object({ scope: z.enum(budgetScopes), name }),
         body: z.strictObject({ amountUsd: money.nullable() }),
-        response: { 200: nothing },
+        response: { 200: changed },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { scope, name: of } = request.params;
       const { amountUsd } = request.body;
       const person = byPerson(request, 'a budget was set', { scope, of, amountUsd });
       if (amountUsd !== null && /^[0.]+$/.test(amountUsd))
         throw new CodedError('request_invalid', 'A budget is more than zero; null removes it.');
       const chain = costChain(scope === 'project' ? of : null);
-      await actOnCosts(deps, person, chain, async (tx) => {
-        await setBudget(tx, scope, of, amountUsd);
-        return { type: 'budget.set', body: { scope, name: of, amountUsd } };
+      const setting = {
+        table: 'cost_budgets',
+        key: [scope, of],
+        what: `budget of ${scope} "${of}"`,
+      } as const;
+      const seen = readIfMatch(request, 'budget');
+      const version = await actOnCosts(deps, person, chain, async (tx) => {
+        const result = await changeSetting(tx, setting, seen, () => setBudget(tx, scope, of, amountUsd));
+        return { type: 'budget.set', body: { scope, name: of, amountUsd }, result };
       });
-      return {};
+      void reply.header('etag', etagOf(version));
+      return { version };
     },
   );
 
@@ -73,18 +84,21 @@ export function registerCostAdminRoutes(app: App, deps: CostAdminDeps): void {
       schema: {
         params: z.object({ project: name }),
         body: z.strictObject({ costCentre: z.string().max(100) }),
-        response: { 200: nothing },
+        response: { 200: changed },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { project } = request.params;
       const { costCentre } = request.body;
       const person = byPerson(request, 'a cost centre was set', { project, costCentre });
-      await actOnCosts(deps, person, costChain(project), async (tx) => {
-        await setCostCentre(tx, project, costCentre);
-        return { type: 'admin.acted', body: { act: 'set_cost_centre', target: project, costCentre } };
+      const setting = { table: 'cost_centres', key: [project], what: `cost centre of "${project}"` } as const;
+      const seen = readIfMatch(request, 'cost centre');
+      const version = await actOnCosts(deps, person, costChain(project), async (tx) => {
+        const result = await changeSetting(tx, setting, seen, () => setCostCentre(tx, project, costCentre));
+        return { type: 'admin.acted', body: { act: 'set_cost_centre', target: project, costCentre }, result };
       });
-      return {};
+      void reply.header('etag', etagOf(version));
+      return { version };
     },
   );
 
@@ -94,18 +108,23 @@ export function registerCostAdminRoutes(app: App, deps: CostAdminDeps): void {
       schema: {
         params: z.object({ pool: name }),
         body: z.strictObject({ fromDay: z.iso.date(), usdPerSlotHour: money }),
-        response: { 200: nothing },
+        response: { 200: changed },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { pool } = request.params;
       const { fromDay, usdPerSlotHour } = request.body;
       const person = byPerson(request, 'a pool price was set', { pool, fromDay, usdPerSlotHour });
-      await actOnCosts(deps, person, costChain(null), async (tx) => {
-        await setPoolPrice(tx, pool, fromDay, usdPerSlotHour);
-        return { type: 'price.set', body: { of: 'pool', pool, fromDay, usdPerSlotHour } };
+      const setting = { table: 'pool_prices', key: [pool], what: `price of pool "${pool}"` } as const;
+      const seen = readIfMatch(request, 'price');
+      const version = await actOnCosts(deps, person, costChain(null), async (tx) => {
+        const result = await changeSetting(tx, setting, seen, () =>
+          setPoolPrice(tx, pool, fromDay, usdPerSlotHour),
+        );
+        return { type: 'price.set', body: { of: 'pool', pool, fromDay, usdPerSlotHour }, result };
       });
-      return {};
+      void reply.header('etag', etagOf(version));
+      return { version };
     },
   );
 

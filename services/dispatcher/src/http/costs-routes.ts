@@ -4,9 +4,11 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import {
   anomalySchema,
   costBudgetSchema,
+  costCentreSchema,
   costGroupSchema,
   costReportSchema,
   forecastSchema,
+  poolPricesSchema,
   unitCostSchema,
 } from '@lemniscate/shared/costs/cost-report.ts';
 import type { CostReport, CostRow } from '@lemniscate/shared/costs/cost-report.ts';
@@ -15,13 +17,14 @@ import { csvLine } from '@lemniscate/shared/costs/csv.ts';
 import { findAnomalies, forecastMonth } from '@lemniscate/shared/costs/outlook.ts';
 import type { DayCost } from '@lemniscate/shared/costs/outlook.ts';
 import { Decimal } from '@lemniscate/shared/model/decimal.ts';
-import { listBudgets } from '../application/costs/budgets.ts';
+import { listBudgets, readCostCentre, readPoolPrices } from '../application/costs/budgets.ts';
 import { costSeries } from '../application/costs/cost-series.ts';
 import { exportFocus } from '../application/costs/export-costs.ts';
 import { costsByDay, reportCosts, unitCosts } from '../application/costs/report-costs.ts';
 import type { CostSpan } from '../application/costs/report-costs.ts';
 import type { Database } from '../application/ports/transaction.ts';
 import type { App } from './app.ts';
+import { etagOf } from './versions.ts';
 
 export interface CostRouteDeps {
   readonly database: Database;
@@ -29,6 +32,7 @@ export interface CostRouteDeps {
 }
 
 const dayMs = 86_400_000;
+const named = z.string().min(1).max(200);
 const spanSchema = z.object({
   /** First day, in UTC; without it the first of the month. */
   from: z.iso.date().optional(),
@@ -139,6 +143,26 @@ export function registerCostRoutes(app: App, { database, clock }: CostRouteDeps)
     '/v1/costs/budgets',
     { schema: { response: { 200: z.object({ budgets: z.array(costBudgetSchema) }) } } },
     async () => ({ budgets: await listBudgets(database) }),
+  );
+
+  app.get(
+    '/v1/costs/centres/:project',
+    { schema: { params: z.object({ project: named }), response: { 200: costCentreSchema } } },
+    async (request, reply) => {
+      const centre = await readCostCentre(database, request.params.project);
+      void reply.header('etag', etagOf(centre.version));
+      return centre;
+    },
+  );
+
+  app.get(
+    '/v1/costs/pools/:pool',
+    { schema: { params: z.object({ pool: named }), response: { 200: poolPricesSchema } } },
+    async (request, reply) => {
+      const prices = await readPoolPrices(database, request.params.pool);
+      void reply.header('etag', etagOf(prices.version));
+      return prices;
+    },
   );
 }
 

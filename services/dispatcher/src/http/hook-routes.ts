@@ -88,7 +88,9 @@ function registerLinkRoutes(app: App, deps: HookRouteDeps): void {
   }));
 
   app.put('/v1/account-links', { schema: { body: accountLinkSchema } }, async (request, reply) => {
-    await linkAccount(deps, personOf(request), request.body);
+    const seen = readIfMatch(request, 'link');
+    const version = await linkAccount(deps, personOf(request), request.body, seen);
+    void reply.header('etag', etagOf(version));
     return reply.code(204).send();
   });
 
@@ -96,7 +98,7 @@ function registerLinkRoutes(app: App, deps: HookRouteDeps): void {
     '/v1/account-links',
     { schema: { querystring: accountLinkSchema.omit({ subject: true }) } },
     async (request, reply) => {
-      await unlinkAccount(deps, personOf(request), request.query);
+      await unlinkAccount(deps, personOf(request), request.query, readIfMatch(request, 'link'));
       return reply.code(204).send();
     },
   );

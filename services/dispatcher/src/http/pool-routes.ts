@@ -9,6 +9,7 @@ import { listPools, poolFamilies } from '../application/servers/list-pools.ts';
 import { setPacking } from '../application/servers/set-packing.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
+import { etagOf, readIfMatch } from './versions.ts';
 
 export interface PoolRouteDeps {
   readonly database: Database;
@@ -32,7 +33,10 @@ export function registerPoolRoutes(app: App, deps: PoolRouteDeps): void {
     '/v1/pools/:pool',
     { schema: { params: poolParams, body: changePoolSchema } },
     async (request, reply) => {
-      await setPacking(deps, personOf(request), request.params.pool, request.body.packing);
+      const { pool } = request.params;
+      const seen = readIfMatch(request, 'pool');
+      const version = await setPacking(deps, personOf(request), pool, request.body.packing, seen);
+      void reply.header('etag', etagOf(version));
       deps.signals.send('probeServers', undefined);
       return reply.code(204).send();
     },

@@ -14,6 +14,7 @@ export interface CostBudget extends Record<string, unknown> {
   readonly month: string;
   readonly grantedUsd: string;
   readonly state: 'ok' | 'warning' | 'exhausted';
+  readonly version: number;
 }
 
 /** Share of a budget from which on it warns. */
@@ -25,7 +26,7 @@ const thisMonth = `date_trunc('month', now() AT TIME ZONE 'UTC')::date`;
 const shown = `scope, name, trim_scale(amount_usd)::text AS "amountUsd", month::text AS month,
   trim_scale(granted_usd)::text AS "grantedUsd",
   CASE WHEN granted_usd >= amount_usd THEN 'exhausted' WHEN granted_usd >= amount_usd * ${warningShare} THEN 'warning'
-    ELSE 'ok' END AS state`;
+    ELSE 'ok' END AS state, version`;
 
 export async function listBudgets(database: Database): Promise<CostBudget[]> {
   await database.query(`${newMonth} WHERE month < ${thisMonth}`);
@@ -209,6 +210,37 @@ export async function setCostCentre(tx: Transaction, project: string, costCentre
   );
   if (rows.length === 0)
     throw new CodedError('project_unknown', `There is no project ${project}.`, { project });
+}
+
+/** The cost centre of a project's future costs; version 0: none is named. @throws CodedError `project_unknown` */
+export async function readCostCentre(
+  tx: Transaction,
+  project: string,
+): Promise<{ costCentre: string | null; version: number }> {
+  const [row] = await tx.query<{ costCentre: string | null; version: number }>(
+    `SELECT c.cost_centre AS "costCentre", coalesce(c.version, 0) AS version
+     FROM projects p LEFT JOIN cost_centres c ON c.project_id = p.id WHERE p.id = $1`,
+    [project],
+  );
+  if (row !== undefined) return row;
+  throw new CodedError('project_unknown', `There is no project ${project}.`, { project });
+}
+
+/** What a slot of a pool costs, the latest day first; version 0: it has no price. */
+export async function readPoolPrices(
+  tx: Transaction,
+  pool: string,
+): Promise<{ prices: { fromDay: string; usdPerSlotHour: string }[]; version: number }> {
+  const rows = await tx.query<{ fromDay: string; usdPerSlotHour: string; version: number }>(
+    `SELECT from_day::text AS "fromDay", trim_scale(usd_per_slot_hour)::text AS "usdPerSlotHour",
+       max(version) OVER () AS version
+     FROM pool_prices WHERE pool = $1 ORDER BY from_day DESC LIMIT 1000`,
+    [pool],
+  );
+  return {
+    prices: rows.map(({ fromDay, usdPerSlotHour }) => ({ fromDay, usdPerSlotHour })),
+    version: rows[0]?.version ?? 0,
+  };
 }
 
 /** Names what a slot of a pool costs from a day on. */

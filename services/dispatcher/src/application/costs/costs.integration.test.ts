@@ -73,13 +73,17 @@ const spend = async (claim: AttemptClaim, tokens: object): Promise<void> => {
   await settle(await begin(claim), claim, tokens);
 };
 
-async function call(method: string, path: string, body?: unknown, who = 'ada') {
+async function call(method: string, path: string, body?: unknown, who = 'ada', seen?: number) {
   const sent = request({
     host: '127.0.0.1',
     port: app.port,
     method,
     path,
-    headers: { authorization: `Bearer ${who}`, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Bearer ${who}`,
+      'content-type': 'application/json',
+      ...(seen === undefined ? {} : { 'if-match': `"${seen}"` }),
+    },
   });
   sent.end(body === undefined ? undefined : JSON.stringify(body));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -178,7 +182,10 @@ test('a budget of a project is never overshot by sessions in parallel, and refus
     403,
   );
   const claims = await Promise.all(Array.from({ length: 6 }, () => openTestSession(record)));
-  assert.equal((await call('PUT', '/v1/costs/budgets/project/local', { amountUsd: '0.1' })).status, 200);
+  assert.equal(
+    (await call('PUT', '/v1/costs/budgets/project/local', { amountUsd: '0.1' }, 'ada', 0)).status,
+    200,
+  );
   const begun: { id: string; claim: AttemptClaim }[] = [];
   let refused = 0;
   const beginUntilRefused = async (claim: AttemptClaim): Promise<void> => {
@@ -200,7 +207,7 @@ test('a budget of a project is never overshot by sessions in parallel, and refus
   assert.ok(begun.length >= Math.floor(0.1 / Number(price)) - 6, `${begun.length} of 36 began`);
   assert.ok(refused > 0);
   const { budgets } = JSON.parse((await call('GET', '/v1/costs/budgets')).text) as {
-    budgets: { state: string; grantedUsd: string }[];
+    budgets: { state: string; grantedUsd: string; version: number }[];
   };
   assert.notEqual(budgets[0]?.state, 'ok');
   assert.ok(Number(budgets[0]?.grantedUsd) <= 0.1);
@@ -236,7 +243,12 @@ test('a budget of a project is never overshot by sessions in parallel, and refus
     'SELECT granted_usd::float AS usd FROM cost_budgets',
   );
   assert.ok(Number(budget?.usd) < 0.01, `${budget?.usd} is still granted`);
-  await call('PUT', '/v1/costs/budgets/project/local', { amountUsd: null });
+  // what sessions held of it meanwhile is not a change of the budget
+  const removed = { amountUsd: null };
+  assert.equal(
+    (await call('PUT', '/v1/costs/budgets/project/local', removed, 'ada', budgets[0]?.version)).text,
+    '{"version":0}',
+  );
 });
 
 test('a correction appends the difference once, and FOCUS marks it', async () => {
@@ -276,10 +288,13 @@ test('a correction appends the difference once, and FOCUS marks it', async () =>
 });
 
 test('a pool’s slots cost its price, and cost centres stand on what comes after', async () => {
-  assert.equal((await call('PUT', '/v1/costs/centres/local', { costCentre: 'CC-7' })).status, 200);
-  assert.equal((await call('PUT', '/v1/costs/centres/nowhere', { costCentre: 'CC-7' })).status, 404);
+  assert.equal((await call('PUT', '/v1/costs/centres/local', { costCentre: 'CC-7' }, 'ada', 0)).status, 200);
+  assert.equal(
+    (await call('PUT', '/v1/costs/centres/nowhere', { costCentre: 'CC-7' }, 'ada', 0)).status,
+    404,
+  );
   const pool = { fromDay: '2000-01-01', usdPerSlotHour: '0.36' };
-  await call('PUT', '/v1/costs/pools/default', pool);
+  assert.equal((await call('PUT', '/v1/costs/pools/default', pool, 'ada', 0)).status, 200);
   await record.database.query(
     `INSERT INTO agent_servers (id, url, pool, capacity) VALUES ('server-a', 'https://a', 'default', 4)`,
   );
@@ -344,7 +359,7 @@ test('what people decided about costs is in the audit log, with who and what; a 
     const entries = await chainEntries(record, chain);
     return Object.fromEntries(entries.map(({ type, subject, body }) => [type, { subject, ...body }]));
   };
-  await call('PUT', '/v1/costs/budgets/project/local', { amountUsd: '7.50' });
+  await call('PUT', '/v1/costs/budgets/project/local', { amountUsd: '7.50' }, 'ada', 0);
   const review = await told('review:local');
   assert.deepEqual(review['budget.set'], {
     subject: 'ada',

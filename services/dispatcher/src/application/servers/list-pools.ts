@@ -16,9 +16,15 @@ interface ClassRow extends Record<string, unknown> {
   readonly queue_age: number | null;
 }
 
+interface PoolSetting extends Record<string, unknown> {
+  readonly pool: string;
+  readonly packing: boolean;
+  readonly version: number;
+}
+
 /** Every pool that has a server or something that waits for one, with advice for its scaler. */
 export async function listPools(tx: Transaction): Promise<PoolView[]> {
-  const [servers, classes, packed] = await Promise.all([
+  const [servers, classes, set] = await Promise.all([
     listServers(tx),
     tx.query<ClassRow>(
       `SELECT placement_class, lanes, starts_per_second,
@@ -26,7 +32,7 @@ export async function listPools(tx: Transaction): Promise<PoolView[]> {
           WHERE outbox.placement_class = queue_book.placement_class ORDER BY id LIMIT 1) AS queue_age
        FROM queue_book`,
     ),
-    tx.query<{ pool: string }>('SELECT pool FROM pool_settings WHERE packing'),
+    tx.query<PoolSetting>('SELECT pool, packing, version FROM pool_settings'),
   ]);
   const byPool = Map.groupBy(
     servers.filter(({ pool }) => pool !== pinnedPool),
@@ -36,17 +42,17 @@ export async function listPools(tx: Transaction): Promise<PoolView[]> {
     classes.filter((row) => row.placement_class !== pinnedPool),
     (row) => poolOfClass(row.placement_class),
   );
-  const packing = new Set(packed.map(({ pool }) => pool));
+  const settings = new Map(set.map((setting) => [setting.pool, setting]));
   return [...new Set([...byPool.keys(), ...queues.keys()])]
     .sort((left, right) => (left < right ? -1 : 1))
-    .map((pool) => poolView(pool, byPool.get(pool) ?? [], queues.get(pool) ?? [], packing.has(pool)));
+    .map((pool) => poolView(pool, byPool.get(pool) ?? [], queues.get(pool) ?? [], settings.get(pool)));
 }
 
 function poolView(
   pool: string,
   servers: readonly ServerRow[],
   classes: readonly ClassRow[],
-  packing: boolean,
+  setting: PoolSetting | undefined,
 ): PoolView {
   const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
   const waiting = sum(classes.flatMap(({ lanes }) => lanes.map((lane) => lane.waiting)));
@@ -62,7 +68,8 @@ function poolView(
     waiting,
     queueAgeSeconds: ages.length === 0 ? null : Math.max(...ages),
     startsPerSecond: sum(classes.map((row) => row.starts_per_second)),
-    packing,
+    packing: setting?.packing ?? false,
+    version: setting?.version ?? 0,
     ...adviseScaling(
       servers.map((row) => ({
         id: row.id,

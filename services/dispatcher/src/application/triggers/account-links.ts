@@ -8,6 +8,8 @@ import type { Actor } from '../objects/actor.ts';
 import type { Barred } from '../objects/tell-agents.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { changeSetting, versionOfSetting } from '../setting-version.ts';
+import type { Setting } from '../setting-version.ts';
 
 export interface LinkDeps {
   readonly database: Database;
@@ -24,23 +26,33 @@ interface Link {
 // Names of accounts are compared as the systems compare them: without regard to case.
 const folded = (account: string): string => account.toLowerCase();
 
+const settingOf = ({ source, account }: Omit<Link, 'subject'>): Setting => ({
+  table: 'account_links',
+  key: [source, folded(account)],
+  what: `link of the ${source} account ${account}`,
+});
+
 /**
  * Says which person an account of another system is. Nobody but an administrator says so: whoever links an account to a
  * person gives whoever holds it what that person may start.
- * @throws CodedError `not_found` for somebody whom the fleet does not know
+ * @param seen the version of the link that the caller saw; 0: there was none
+ * @returns the version after it
+ * @throws CodedError `not_found` for somebody whom the fleet does not know, `version_conflict`
  */
-export async function linkAccount(deps: LinkDeps, person: Person, link: Link): Promise<void> {
-  await deps.database.transaction(async (tx) => {
+export async function linkAccount(deps: LinkDeps, person: Person, link: Link, seen: number): Promise<number> {
+  return deps.database.transaction(async (tx) => {
     if ((await deps.findPerson(tx, link.subject)) === null)
       throw new CodedError(
         'not_found',
         `Nobody is known as ${link.subject} here. People are known once they have logged in.`,
       );
-    await tx.query(
-      `INSERT INTO account_links (source, account, subject, changed_by) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (source, account) DO UPDATE SET subject = $3, changed_by = $4, changed_at = now()`,
-      [link.source, folded(link.account), link.subject, person.subject],
-    );
+    const version = await changeSetting(tx, settingOf(link), seen, async () => {
+      await tx.query(
+        `INSERT INTO account_links (source, account, subject, changed_by) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (source, account) DO UPDATE SET subject = $3, changed_by = $4, changed_at = now()`,
+        [link.source, folded(link.account), link.subject, person.subject],
+      );
+    });
     await deps.audit.append(tx, fleetChain, [
       {
         type: 'account.linked',
@@ -52,22 +64,27 @@ export async function linkAccount(deps: LinkDeps, person: Person, link: Link): P
         },
       },
     ]);
+    return version;
   });
 }
 
-/** @throws CodedError `not_found` */
+/** @throws CodedError `not_found`, `version_conflict` */
 export async function unlinkAccount(
   deps: LinkDeps,
   person: Person,
-  { source, account }: Omit<Link, 'subject'>,
+  link: Omit<Link, 'subject'>,
+  seen: number,
 ): Promise<void> {
+  const { source, account } = link;
   await deps.database.transaction(async (tx) => {
-    const [gone] = await tx.query(
-      'DELETE FROM account_links WHERE source = $1 AND account = $2 RETURNING account',
-      [source, folded(account)],
-    );
-    if (gone === undefined)
+    if ((await versionOfSetting(tx, settingOf(link))) === 0)
       throw new CodedError('not_found', `The ${source} account ${account} is linked to nobody.`);
+    await changeSetting(tx, settingOf(link), seen, async () => {
+      await tx.query('DELETE FROM account_links WHERE source = $1 AND account = $2', [
+        source,
+        folded(account),
+      ]);
+    });
     await deps.audit.append(tx, fleetChain, [
       {
         type: 'account.unlinked',
@@ -81,16 +98,19 @@ export async function unlinkAccount(
 /** Every link, by system. */
 export async function listLinks(
   tx: Transaction,
-): Promise<(Link & { changedBy: string; changedAt: string })[]> {
-  const rows = await tx.query<Link & { changed_by: string; changed_at: string } & Record<string, unknown>>(
-    'SELECT source, account, subject, changed_by, changed_at FROM account_links ORDER BY source, account LIMIT 5000',
+): Promise<(Link & { changedBy: string; changedAt: string; version: number })[]> {
+  const rows = await tx.query<
+    Link & { changed_by: string; changed_at: string; version: number } & Record<string, unknown>
+  >(
+    'SELECT source, account, subject, changed_by, changed_at, version FROM account_links ORDER BY source, account LIMIT 5000',
   );
-  return rows.map(({ source, account, subject, changed_by, changed_at }) => ({
+  return rows.map(({ source, account, subject, changed_by, changed_at, version }) => ({
     source,
     account,
     subject,
     changedBy: changed_by,
     changedAt: changed_at,
+    version,
   }));
 }
 
