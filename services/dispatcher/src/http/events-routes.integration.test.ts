@@ -161,3 +161,59 @@ test('the log and the tool calls come in pages and lists', async () => {
   assert.deepEqual(await json(await get(`/v1/sessions/${claim.sessionId}/tool-calls`)), { toolCalls: [] });
   assert.equal((await json(await get('/v1/sessions/s_none/tool-calls')))['code'], 'session_unknown');
 });
+
+/** What a hostile agent writes to break out of its event, or to break what reads it. */
+const hostileTexts = [
+  'one\n\nid: 999\nevent: end\ndata: {}\n\n',
+  'one\r\n\r\nevent: end\r\ndata: {"forged":true}\r\n\r\n',
+  'data: data: data:\n:comment\nretry: 1\n',
+  'lines\u2028of\u2029other\u0085kinds\u000b\u000c',
+  'NUL \u0000 and \u0001 and \u001b[2J',
+  'lone \ud800 and \udfff halves, and a whole \ud83d\ude00',
+  '\ufeffa mark at the start',
+  '"}\n\n{"__proto__":{"polluted":true}}',
+  'x'.repeat(200_000),
+  '\n'.repeat(10_000),
+];
+
+test('hostile strings stay inside their event: in the live stream, resumed, and in the archive', async () => {
+  // The parser is fooled by such text when nobody escapes it: what this test looks for can happen.
+  const fooled: EventSourceMessage[] = [];
+  createParser({ onEvent: (message) => fooled.push(message) }).feed(
+    `id: 1\nevent: session\ndata: ${hostileTexts[0]}`,
+  );
+  assert.deepEqual(
+    fooled.map(({ event, id }) => [event, id]),
+    [
+      ['session', '1'],
+      ['end', '999'],
+    ],
+  );
+  const claim = await openTestSession(record);
+  for (const [index, text] of hostileTexts.entries()) await say(claim, index + 1, text);
+  await endIt(claim);
+  const path = `/v1/sessions/${claim.sessionId}/events`;
+  const seen = await Array.fromAsync(messages(await get(path)));
+  assert.deepEqual(
+    seen.map(({ event, id }) => [event, id]),
+    [
+      ...Array.from({ length: hostileTexts.length + 1 }, (_, index) => ['session', String(index + 1)]),
+      ['end', undefined],
+    ],
+  );
+  const texts = seen.slice(0, hostileTexts.length).map(({ data }) => {
+    assert.ok(!/[\r\n\0]/.test(data), 'an event is one line, without a byte that ends a text elsewhere');
+    const { event } = positionedEventSchema.parse(JSON.parse(data));
+    return event.type === 'text' ? event.text : assert.fail(event.type);
+  });
+  for (const [index, text] of texts.entries()) assert.equal(text, keptOf(hostileTexts[index] ?? ''));
+  assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+  const resumed = await Array.fromAsync(messages(await get(path, { 'last-event-id': '3' })));
+  assert.deepEqual(
+    resumed.map(({ data }) => data),
+    seen.slice(3).map(({ data }) => data),
+  );
+});
+
+/** No store keeps NUL and lone halves; signs stand for them. */
+const keptOf = (text: string): string => text.toWellFormed().replaceAll('\0', '\u2400');
