@@ -505,9 +505,10 @@ test('an account of another system is a pseudonym in the log, and who it was is 
   const links = { ...deps, findPerson: () => Promise.resolve({}) } as unknown as Parameters<
     typeof linkAccount
   >[0];
+  const versions: number[] = [];
   for (const account of ['octoperson', 'octoformer'])
-    await linkAccount(links, admin, { source: 'github', account, subject: identity });
-  await unlinkAccount(links, admin, { source: 'github', account: 'octoformer' });
+    versions.push(await linkAccount(links, admin, { source: 'github', account, subject: identity }, 0));
+  await unlinkAccount(links, admin, { source: 'github', account: 'octoformer' }, versions[1] ?? 0);
   for (const account of ['octoperson', 'octoformer']) {
     const there = await tablesWith(account);
     assert.ok(there.includes('audit_people') && !there.includes('audit_entries'), there.join(' '));
