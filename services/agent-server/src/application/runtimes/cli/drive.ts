@@ -5,7 +5,7 @@ import type { RuntimeEnd } from '../runtime.ts';
 import { isInterrupt } from '../turn-interrupt.ts';
 import { listen, settles } from './listen.ts';
 import type { News } from './listen.ts';
-import { goOn } from './said-to-program.ts';
+import { beginAnew, goOn } from './said-to-program.ts';
 import type { GoOnCause } from './said-to-program.ts';
 import { saveTalk } from './talk.ts';
 import { cancelAll, startProgram } from './work.ts';
@@ -59,7 +59,7 @@ function speak({ talk, port, context }: CliWork, position: Position, program: He
   port.forgive();
   const said = talk.messages === 0 ? talk.said : `${context.order.instruction}\n\n${talk.said}`;
   if (next === null || next === 'said') program.say(program.resumed || next === null ? talk.said : said);
-  else program.say(program.resumed ? goOn(next, talk) : said);
+  else program.say(program.resumed ? goOn(next, talk) : beginAnew(said, talk));
   talk.stopped = [];
   position.next = 'said';
 }
@@ -75,6 +75,8 @@ async function after(
   program.flush();
   switch (news.kind) {
     case 'over':
+      // its last words come from a process that knows what this one has done
+      await program.written?.();
       return work.ended;
     case 'answered': {
       const stays = context.order.followUps === true || talk.interrupted;
@@ -138,8 +140,11 @@ async function pause(work: CliWork, position: Position): Promise<typeof paused |
   work.cutShort.now(context.checkpoints.wish.signal().reason);
   calls.park(stoppedByPause, askedAgain);
   hosted?.park(stoppedByPause, askedAgain);
-  if (talk.answered === null) await kill(position);
-  else await leave(position);
+  if (talk.answered === null) {
+    // killed before, it would begin anew and not know what it has done
+    await position.program?.written?.();
+    await kill(position);
+  } else await leave(position);
   const outcome = await context.checkpoints.pause(saveTalk(work.vendor.runtime, talk));
   position.next = 'stored';
   return outcome === 'paused' ? paused : null;

@@ -16,12 +16,21 @@ export function goOn(cause: GoOnCause, { stopped, waiting, messages, said }: Cli
   return [
     openings[cause],
     ...(messages === 0 ? [] : [`The last that the person said was: ${said}`]),
-    ...stopped.map((about) => `This was stopped and may have done part of its work: ${about}`),
+    ...stopped.map(wasStopped),
     ...asked.map(
       (about) =>
         `You had asked for this and waited for its permission; ask for exactly the same again, for the decision counts for it: ${about}`,
     ),
   ].join('\n\n');
+}
+
+/** What a program is told that begins anew, since its predecessor was killed before it had written anything down. */
+export function beginAnew(said: string, { stopped }: CliTalk): string {
+  return [said, ...stopped.map(wasStopped)].join('\n\n');
+}
+
+function wasStopped(about: string): string {
+  return `This was stopped and may have done part of its work: ${about}`;
 }
 
 /** The last words of a session whose budget is used up. */
