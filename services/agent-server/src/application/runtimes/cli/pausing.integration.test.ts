@@ -249,7 +249,15 @@ for (const runtime of ['claude-code', 'codex'] as const)
       assert.doesNotMatch(patchOf(result), /\+b/);
 
       const second = bench.order({ runtime, cliTools, surface: 'terminal' });
-      play(bench, [{ blocks: [write('a')] }, { blocks: [run('hang', 'sleep 600')] }, says('It hung.')]);
+      // who is stopped before anything is on the disk has no last words
+      const written =
+        'until [ "$(grep -rhs write_a ~/.claude ~/.codex | wc -l)" -ge 2 ]; do sleep 0.05; done';
+      play(bench, [
+        { blocks: [write('a')] },
+        { blocks: [run('look', written)] },
+        { blocks: [run('hang', 'sleep 600')] },
+        says('It hung.'),
+      ]);
       await bench.put(second);
       await eventOf(
         bench,
