@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { projectRoles } from '@lemniscate/shared/identity/roles.ts';
 import type { ProjectRole } from '@lemniscate/shared/identity/roles.ts';
 import { accessTable } from './http/access-table.ts';
+import { logInByRole } from './testing/role-logins.ts';
 import { createTestFleet } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 
@@ -50,7 +51,7 @@ describe('things of a project, by routes that name nothing but the thing', () =>
   let fleet: TestFleet;
   let dispatcher: TestDispatcher;
   let folder: string;
-  const logins = new Map<string, string>();
+  let logins: ReadonlyMap<string, string>;
   const made = new Map<string, Things>();
 
   before(async () => {
@@ -62,17 +63,7 @@ describe('things of a project, by routes that name nothing but the thing', () =>
       assert.equal((await dispatcher.call('POST', '/v1/projects', { id: project })).status, 201);
       made.set(project, await makeThings(project));
     }
-    for (const role of projectRoles) {
-      const token = `lml_${randomBytes(32).toString('base64url')}`;
-      await fleet.sql(`INSERT INTO people (subject, name, groups) VALUES ($1, $1, '[]')`, [role]);
-      await fleet.sql(
-        `INSERT INTO logins (token_hash, subject, how, expires_at) VALUES ($1, $2, 'browser', now() + interval '1 hour')`,
-        [createHash('sha256').update(token).digest(), role],
-      );
-      const binding = { kind: 'person', principal: role, role, project: 'own' };
-      assert.equal((await dispatcher.call('PUT', '/v1/role-bindings', binding)).status, 204);
-      logins.set(role, token);
-    }
+    logins = await logInByRole(fleet, dispatcher, 'own');
   });
   after(async () => {
     await fleet.remove();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { projectRoles } from '@lemniscate/shared/identity/roles.ts';
 import { objectKey } from './application/ports/object-store.ts';
+import { logInByRole } from './testing/role-logins.ts';
 import { createTestFleet } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 
@@ -37,7 +38,7 @@ const asks: readonly (readonly [method: string, path: string, body?: object])[] 
 describe('the memory of a project that somebody is no member of', () => {
   let fleet: TestFleet;
   let dispatcher: TestDispatcher;
-  const logins = new Map<string, string>();
+  let logins: ReadonlyMap<string, string>;
   before(async () => {
     fleet = await createTestFleet({ servers: [] });
     dispatcher = await fleet.startDispatcher();
@@ -54,17 +55,7 @@ describe('the memory of a project that somebody is no member of', () => {
        VALUES ('shared', 'theirs', 1, $1, NULL, 'somebody')`,
       [JSON.stringify(files)],
     );
-    for (const role of projectRoles) {
-      const token = `lml_${randomBytes(32).toString('base64url')}`;
-      await fleet.sql(`INSERT INTO people (subject, name, groups) VALUES ($1, $1, '[]')`, [role]);
-      await fleet.sql(
-        `INSERT INTO logins (token_hash, subject, how, expires_at) VALUES ($1, $2, 'browser', now() + interval '1 hour')`,
-        [createHash('sha256').update(token).digest(), role],
-      );
-      const binding = { kind: 'person', principal: role, role, project: 'mine' };
-      assert.equal((await dispatcher.call('PUT', '/v1/role-bindings', binding)).status, 204);
-      logins.set(role, token);
-    }
+    logins = await logInByRole(fleet, dispatcher, 'mine');
   });
   after(() => fleet.remove());
 
