@@ -6,7 +6,8 @@ const [braceOpen, braceClose, listOpen, listClose] = [0x7b, 0x7d, 0x5b, 0x5d];
 /** Digits of which every whole number is exact and written as it is. */
 const mostDigits = 15;
 const deepest = 32;
-const nowhere = -1;
+/** What the functions that skip return where there is nothing of the kind that is certainly canonical. */
+export const nowhere = -1;
 
 /**
  * Whether bytes are certainly the canonical form (RFC 8785) of some JSON. `false` says nothing: the text may have
@@ -25,7 +26,8 @@ function skipValue(bytes: Uint8Array, at: number, depth: number): number {
   return first === undefined ? nowhere : skipWord(bytes, at, first);
 }
 
-function skipText(bytes: Uint8Array, at: number): number {
+/** The place behind a plain text, quotes included; `nowhere` where there is none. */
+export function skipText(bytes: Uint8Array, at: number): number {
   const { length } = bytes;
   for (let place = at + 1; place < length; place += 1) {
     const byte = bytes[place] as number;
@@ -36,7 +38,8 @@ function skipText(bytes: Uint8Array, at: number): number {
   return nowhere;
 }
 
-function skipMembers(bytes: Uint8Array, from: number, depth: number): number {
+/** The place behind an object's members, from behind its opening brace to behind its closing one. */
+export function skipMembers(bytes: Uint8Array, from: number, depth: number): number {
   if (bytes[from] === braceClose) return from + 1;
   let at = from;
   let before = nowhere;
@@ -78,7 +81,8 @@ function isBefore(bytes: Uint8Array, one: number, other: number): boolean {
 
 const [t, f, n, minus, zero, nine] = [0x74, 0x66, 0x6e, 0x2d, 0x30, 0x39];
 
-function skipWord(bytes: Uint8Array, at: number, first: number): number {
+/** The place behind a literal or a whole number that begins with `first`. */
+export function skipWord(bytes: Uint8Array, at: number, first: number): number {
   if (first === t) return isWord(bytes, at, 'true');
   if (first === f) return isWord(bytes, at, 'false');
   if (first === n) return isWord(bytes, at, 'null');

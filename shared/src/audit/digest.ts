@@ -28,28 +28,42 @@ const entryStart = scratch.write(`${entryDomain}\0`, 'latin1');
  * (nothing for the first entry) and the canonical bytes of the body, framed.
  */
 export function entryDigest(chain: string, seq: number, prev: Uint8Array, body: Uint8Array): Uint8Array {
-  // by way of a text: a hash as bytes takes twice as long (1.5 against 0.7 microseconds)
-  return Buffer.from(hash('sha256', framedEntry(chain, seq, prev, body), 'binary'), 'binary');
+  return sha256(framedEntry(chain, seq, prev, body));
 }
 
-/** Whether bytes are an entry's digest. A hash as text takes half the time of one as bytes. */
+/** SHA-256, by way of a text: a hash as bytes takes twice as long (1.5 against 0.7 microseconds). */
+export function sha256(bytes: Uint8Array): Uint8Array {
+  return Buffer.from(hash('sha256', bytes, 'binary'), 'binary');
+}
+
+/** Whether bytes are an entry's digest. */
 export function isEntryDigest(
   digest: Uint8Array,
   { chain, seq, prev, body }: Pick<ChainedEntry, 'chain' | 'seq' | 'prev' | 'body'>,
 ): boolean {
-  const bytes = Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength);
-  return hash('sha256', framedEntry(chain, seq, prev, body), 'base64') === bytes.toString('base64');
+  const text = hash('sha256', framedEntry(chain, seq, prev, body), 'binary');
+  if (digest.length !== text.length) return false;
+  for (let place = 0; place < text.length; place += 1)
+    if (digest[place] !== text.charCodeAt(place)) return false;
+  return true;
 }
+
+/** The chain whose name stands in `scratch`, and where it ends: a verifier comes with one chain again and again. */
+let named = '';
+let nameEnd = entryStart + 4;
+scratch.writeUInt32BE(0, entryStart);
 
 /** What is hashed; valid until the next call. */
 function framedEntry(chain: string, seq: number, prev: Uint8Array, body: Uint8Array): Uint8Array {
   // a chain's name has at most three bytes a unit
   if (entryStart + 4 * 4 + 8 + chain.length * 3 + prev.length + body.length > scratch.length)
     return framed(entryDomain, [Buffer.from(chain), bigEndian(seq), prev, body]);
-  let at = entryStart + 4;
-  const named = scratch.write(chain, at, 'utf8');
-  scratch.writeUInt32BE(named, entryStart);
-  at = scratch.writeUInt32BE(8, at + named);
+  if (chain !== named) {
+    nameEnd = entryStart + 4 + scratch.write(chain, entryStart + 4, 'utf8');
+    scratch.writeUInt32BE(nameEnd - entryStart - 4, entryStart);
+    named = chain;
+  }
+  let at = scratch.writeUInt32BE(8, nameEnd);
   at = scratch.writeUInt32BE(Math.floor(seq / 2 ** 32), at);
   at = scratch.writeUInt32BE(seq % 2 ** 32, at);
   at = scratch.writeUInt32BE(prev.length, at);

@@ -41,7 +41,8 @@ export function readEnvelope(value: JsonValue): Envelope | null {
 const timePattern =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
-function isTime(text: string): boolean {
+/** Whether a text is a time as entries have it: RFC 3339 with milliseconds, UTC, of a day that there is. */
+export function isTime(text: string): boolean {
   if (!timePattern.test(text)) return false;
   const day = Number(text.slice(8, 10));
   // day 0 of the month after is the last of this one

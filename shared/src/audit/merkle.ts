@@ -1,20 +1,26 @@
 import { hash } from 'node:crypto';
-import { sameBytes } from './digest.ts';
+import { sameBytes, sha256 } from './digest.ts';
 
 // The Merkle tree of RFC 9162 section 2.1: leaves behind 0x00, nodes behind 0x01, so that no leaf passes for a node.
 // Sizes go past 2^32, so all arithmetic is on numbers, never on bits.
 
-const leafPrefix = Buffer.of(0);
-const nodePrefix = Buffer.of(1);
+// Written anew for each hash: a proof computes hundreds, a verifier one or two an entry.
+const leafBytes = Buffer.alloc(1 + 32);
+const nodeBytes = Buffer.alloc(1 + 2 * 32, 1);
 
 /** The hash of a leaf. An entry's leaf is its digest, which binds chain, place and bytes. */
 export function leafHash(digest: Uint8Array): Uint8Array {
-  return hash('sha256', Buffer.concat([leafPrefix, digest]), 'buffer');
+  if (digest.length !== 32) return sha256(Buffer.concat([Buffer.of(0), digest]));
+  leafBytes.set(digest, 1);
+  return sha256(leafBytes);
 }
 
 /** The hash of two subtrees. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return hash('sha256', Buffer.concat([nodePrefix, left, right]), 'buffer');
+  if (left.length !== 32 || right.length !== 32) return sha256(Buffer.concat([Buffer.of(1), left, right]));
+  nodeBytes.set(left, 1);
+  nodeBytes.set(right, 33);
+  return sha256(nodeBytes);
 }
 
 /** The root of no entries at all: the hash of nothing (RFC 9162 section 2.1.1). */

@@ -41,12 +41,13 @@ export function createLogVerifier(from = 0): LogVerifier {
   const check = (line: SinkLine): ChainFault | null => {
     if (line.index !== next)
       return chainFault(line.chain, line.seq, 'index_gap', ` (index ${line.index}, not ${next})`);
-    const copies = checkCopies(line);
+    const entry = fromStored(line);
+    const copies = checkCopies(line, entry.body);
     if (copies !== null) return chainFault(line.chain, line.seq, copies);
     const end = ends.get(line.chain);
     const verifier = open.get(line.chain) ?? (end === undefined ? begin(line) : null);
     if (verifier === null) return chainFault(line.chain, line.seq, 'after_close');
-    const fault = verifier.push(fromStored(line));
+    const fault = verifier.push(entry);
     if (fault !== null) return fault;
     if (!isCitedRightly(line)) return chainFault(line.chain, line.seq, 'citation_wrong');
     if (verifier.closed()) open.delete(line.chain);
@@ -75,8 +76,8 @@ export function createLogVerifier(from = 0): LogVerifier {
   };
 }
 
-function checkCopies(line: SinkLine): ChainFaultKind | null {
+function checkCopies(line: SinkLine, body: Uint8Array): ChainFaultKind | null {
   if (line.id !== dedupId(line.chain, line.seq, line.digest)) return 'copies_differ';
   if (line.entry === null) return null;
-  return sameBytes(canonicalBytes(line.entry), Buffer.from(line.body, 'base64')) ? null : 'copies_differ';
+  return sameBytes(canonicalBytes(line.entry), body) ? null : 'copies_differ';
 }

@@ -4,6 +4,7 @@ import { isEntryDigest, sameBytes, toHex } from './digest.ts';
 import { openingType } from './entry.ts';
 import { readEnvelope } from './envelope.ts';
 import type { ChainedEntry } from './entry.ts';
+import { isPlainlySound } from './plain-entry.ts';
 
 /** What can be wrong with a chain. */
 export const chainFaults = {
@@ -140,6 +141,7 @@ function checkPlace(
 function checkContent(entry: ChainedEntry): ChainFaultKind | null {
   // the digest first: it speaks of the bytes, whatever they say
   if (!isEntryDigest(entry.digest, entry)) return 'wrong_digest';
+  if (isPlainlySound(entry)) return null;
   const read = readCanonical(entry.body);
   if (read === null || !read.canonical) return 'not_canonical';
   const envelope = readEnvelope(read.value);
