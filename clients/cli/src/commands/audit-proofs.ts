@@ -1,17 +1,17 @@
 import { openNote } from '@lemniscate/shared/audit/checkpoint.ts';
 import type { Checkpoint, LogKey } from '@lemniscate/shared/audit/checkpoint.ts';
-import { acceptRotation, logChain } from '@lemniscate/shared/audit/log-chain.ts';
+import type { LogRestore } from '@lemniscate/shared/audit/log-chain.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '@lemniscate/shared/audit/merkle.ts';
 import {
   checkpointsPageSchema,
   consistencyProofSchema,
   inclusionProofSchema,
 } from '@lemniscate/shared/audit/proof-api.ts';
-import { entriesPageSchema } from '@lemniscate/shared/audit/stored-entry.ts';
-import type { EntriesPage, StoredEntry } from '@lemniscate/shared/audit/stored-entry.ts';
 import { chainFault } from '@lemniscate/shared/audit/verify.ts';
 import type { ChainFault } from '@lemniscate/shared/audit/verify.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { readOwnWords, restoreThatLost } from './audit-own-words.ts';
+import type { OwnWords } from './audit-own-words.ts';
 import type { AuditVerifyIo } from './audit-verify.ts';
 
 type Api = Pick<AuditVerifyIo, 'fetchJson'>;
@@ -35,11 +35,15 @@ const placedWithinMs = 60_000;
 export interface Proved {
   readonly fault: ChainFault | null;
   readonly covered: number;
+  /** Restores that the log tells of, signed by its key. */
+  readonly restores: readonly LogRestore[];
 }
 
 /**
  * Asks the API for the last checkpoint and for proofs, and verifies both here. An entry that has come since
- * the last checkpoint is not covered yet, which is no fault; an older one has been left out.
+ * the last checkpoint is not covered yet, which is no fault; an older one has been left out. An anchor that a restore has
+ * lost is excused by the entry that tells of the restore, when that cites the anchor's history: then the log must have
+ * grown from what the backup had.
  * @param anchor a note from outside; null: none
  */
 export async function proveOnline(
@@ -48,15 +52,35 @@ export async function proveOnline(
   entry: ProvedEntry,
   anchor: string | null,
 ): Promise<Proved> {
-  const keys = await learnKeys(api, first);
-  const signed = await lastCheckpoint(api, keys);
-  if (signed === null) return { fault: chainFault('checkpoint', 0, 'checkpoint_forged'), covered: 0 };
+  const { keys, restores } = await readOwnWords(api, first);
+  const broken = (fault: ChainFault): Proved => ({ fault, covered: 0, restores });
+  const { last } = await api.fetchJson('/v1/audit/checkpoints?limit=1', checkpointsPageSchema);
+  const signed = last === null ? null : await checkpointAt(api, last, keys);
+  if (signed === null) return broken(chainFault('checkpoint', 0, 'checkpoint_forged'));
   const known = anchor === null ? null : openAny(anchor, keys);
   if (anchor !== null && known === null)
-    return { fault: chainFault('checkpoint', 0, 'checkpoint_forged', ' (the anchor)'), covered: 0 };
-  const growth = known === null ? null : await checkGrowth(api, known, signed);
-  if (growth !== null) return { fault: growth, covered: 0 };
-  return checkEntry(api, entry, signed);
+    return broken(chainFault('checkpoint', 0, 'checkpoint_forged', ' (the anchor)'));
+  const epoch = signed.epoch > (known?.epoch ?? 0) ? signed.epoch : null;
+  if (epoch !== null && !restores.some((restore) => restore.epoch === epoch))
+    return broken(chainFault('checkpoint', signed.number, 'epoch_unexplained', ` (epoch ${epoch})`));
+  const growth = known === null ? null : await checkHistory(api, known, signed, { keys, restores });
+  if (growth !== null) return broken(growth);
+  return { ...(await checkEntry(api, entry, signed)), restores };
+}
+
+/** The log has only grown since the anchor, or since what a backup had of it that a restore has gone on from. */
+async function checkHistory(
+  api: Api,
+  known: Checkpoint,
+  signed: Checkpoint,
+  { keys, restores }: OwnWords,
+): Promise<ChainFault | null> {
+  const restore = restoreThatLost(restores, known);
+  if (restore === null) return checkGrowth(api, known, signed);
+  if (restore.fromNumber < 0) return null;
+  const kept = await checkpointAt(api, restore.fromNumber, keys);
+  if (kept === null) return chainFault('checkpoint', restore.fromNumber, 'checkpoint_forged');
+  return checkGrowth(api, kept, signed);
 }
 
 async function checkGrowth(api: Api, earlier: Checkpoint, later: Checkpoint): Promise<ChainFault | null> {
@@ -72,7 +96,7 @@ async function checkEntry(
   api: Api,
   { chain, seq, digest, at }: ProvedEntry,
   signed: Checkpoint,
-): Promise<Proved> {
+): Promise<Pick<Proved, 'fault' | 'covered'>> {
   const name = encodeURIComponent(chain);
   const path = `/v1/audit/proofs/inclusion?chain=${name}&seq=${seq}&size=${signed.size}`;
   const proof = await api.fetchJson(path, inclusionProofSchema).catch((error: unknown) => {
@@ -90,40 +114,15 @@ async function checkEntry(
     : { fault: chainFault(chain, seq, 'not_included'), covered: 0 };
 }
 
-async function lastCheckpoint(api: Api, keys: readonly LogKey[]): Promise<Checkpoint | null> {
-  const { last } = await api.fetchJson('/v1/audit/checkpoints?limit=1', checkpointsPageSchema);
-  if (last === null) return null;
-  const path = `/v1/audit/checkpoints?after=${last - 1}&limit=1`;
+/** The checkpoint of a number, when a key of the log has signed it. */
+async function checkpointAt(api: Api, number: number, keys: readonly LogKey[]): Promise<Checkpoint | null> {
+  const path = `/v1/audit/checkpoints?after=${number - 1}&limit=1`;
   const { checkpoints } = await api.fetchJson(path, checkpointsPageSchema);
-  return openAny(checkpoints[0]?.note ?? '', keys);
-}
-
-/** The given key and those that the log was handed over to, each agreed to by the one before. */
-async function learnKeys(api: Api, first: LogKey): Promise<LogKey[]> {
-  const keys = [first];
-  for (let after: number | null = 0; after !== null;) {
-    const path: string = `/v1/audit/chains/${encodeURIComponent(logChain)}/entries?after=${after}&limit=1000`;
-    const page: EntriesPage | null = await api.fetchJson(path, entriesPageSchema).catch((error: unknown) => {
-      // a log that has nothing to say of itself yet
-      if (isCodedError(error, 'not_found')) return null;
-      throw error;
-    });
-    for (const entry of page?.entries ?? []) {
-      const next =
-        entry.type === 'log.key_rotated' ? acceptRotation(bodyOf(entry), keys.at(-1) ?? first) : null;
-      if (next !== null) keys.push(next);
-    }
-    after = page?.nextAfter ?? null;
-  }
-  return keys;
+  const opened = openAny(checkpoints[0]?.note ?? '', keys);
+  return opened?.number === number ? opened : null;
 }
 
 const openAny = (note: string, keys: readonly LogKey[]): Checkpoint | null =>
   keys.map((key) => openNote(note, key)).find((checkpoint) => checkpoint !== null) ?? null;
 
 const fromHex = (path: readonly string[]): Uint8Array[] => path.map((hash) => Buffer.from(hash, 'hex'));
-
-function bodyOf({ body }: StoredEntry): unknown {
-  const envelope = JSON.parse(Buffer.from(body, 'base64').toString()) as { body?: unknown };
-  return envelope.body ?? null;
-}

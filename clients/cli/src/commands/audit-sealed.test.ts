@@ -230,6 +230,37 @@ test('over the API: forged proofs, a rebuilt session, a log set back and a forei
   assert.equal((await prove(t, fleet(rebuilt, [line]))).fault, 'checkpoint_forged');
 });
 
+test('over the API: an anchor that a restore has lost is excused by it, and by nothing else', async (t) => {
+  const lost = logOf(session('a', '1'), session('gone', '2'), session('gone2', '3'));
+  const before = [lineOf(lost, 3, 0), lineOf(lost, 6, 1), lineOf(lost, 9, 2)];
+  const restored = (restore: AuditDraft, kept = '1') =>
+    logOf(session('a', kept), own(restore), session('s_1', '4'), session('c', '5'));
+  const restore = restoreEntry('exporter', 0, checkpointOf(parsed(lost), 9, 2), pair);
+  const log = restored(restore);
+  const signed = [before[0] ?? '', lineOf(log, 8, 3, 1), lineOf(log, 11, 4, 1)];
+  for (const anchor of [...before, signed[1], undefined])
+    assert.deepEqual(await prove(t, fleet(log, signed), anchor), { fault: null, covered: 11 });
+  // what was lost must be of the history that the entry cites
+  const other = logOf(session('a', '1'), session('other', '9'), session('gone2', '3'));
+  assert.equal((await prove(t, fleet(log, signed), lineOf(other, 9, 2))).fault, 'inconsistent');
+  // behind the cited checkpoint nothing is excused: an older anchor was given to the exporter than the receivers have
+  const older = restored(restoreEntry('exporter', 0, checkpointOf(parsed(lost), 6, 1), pair));
+  const olderSigned = [before[0] ?? '', lineOf(older, 8, 2, 1), lineOf(older, 11, 3, 1)];
+  assert.equal((await prove(t, fleet(older, olderSigned), before[1])).fault, null);
+  assert.equal((await prove(t, fleet(older, olderSigned), before[2])).fault, 'inconsistent');
+  // an entry that the key has not signed is nobody's word
+  const forged = restored(restoreEntry('thief', 0, checkpointOf(parsed(lost), 9, 2), makeKey()));
+  const forgedSigned = [before[0] ?? '', lineOf(forged, 11, 4, 1)];
+  assert.equal((await prove(t, fleet(forged, forgedSigned), before[2])).fault, 'epoch_unexplained');
+  assert.equal((await prove(t, fleet(forged, forgedSigned))).fault, 'epoch_unexplained');
+  assert.equal((await prove(t, fleet(forged, [lineOf(forged, 11, 4)]), before[2])).fault, 'inconsistent');
+  // and what the backup had must still stand
+  const rewritten = restored(restore, 'x');
+  const rewrittenSigned = [before[0] ?? '', lineOf(rewritten, 11, 4, 1)];
+  assert.equal((await prove(t, fleet(rewritten, rewrittenSigned), before[2])).fault, 'inconsistent');
+  assert.equal((await prove(t, fleet(log, signed.slice(1)), before[2])).fault, 'checkpoint_forged');
+});
+
 test('over the API: an entry that the log has left out is found by its age; a young one is not covered yet', async (t) => {
   const sealedLater = (minutes: number): string => {
     const at = new Date(Date.parse('2026-11-29T15:00:00.000Z') + minutes * 60_000).toISOString();

@@ -139,8 +139,8 @@ async function proveSession(
 ): Promise<AuditVerification> {
   const key = await readLogKey(options.key ?? '');
   const anchor = options.from === undefined ? null : (await readAnchor(options.from)).note;
-  const { fault, covered } = await proveOnline(io, key, entry, anchor);
-  const sealed = { covered, checkpoints: 1, restores: [] };
+  const { fault, covered, restores } = await proveOnline(io, key, entry, anchor);
+  const sealed = { covered, checkpoints: 1, restores };
   return fault === null ? { ...result, sealed } : { ...result, verified: false, faults: [fault], sealed };
 }
 
