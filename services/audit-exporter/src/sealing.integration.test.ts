@@ -1,96 +1,31 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { parseLogKey, readNote } from '@lemniscate/shared/audit/checkpoint.ts';
-import type { LogKey } from '@lemniscate/shared/audit/checkpoint.ts';
-import { checkpointLineSchema } from '@lemniscate/shared/audit/checkpoint-line.ts';
-import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
-import { createLogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
-import { createSealVerifier } from '@lemniscate/shared/audit/verify-seal.ts';
-import {
-  closed,
-  copyLogDatabase,
-  createLogDatabase,
-  executed,
-  noDatabase,
-  opened,
-} from './testing/database.ts';
-import type { LogDatabase } from './testing/database.ts';
-import { startExporterProcess, until } from './testing/exporter-process.ts';
+import { readNote } from '@lemniscate/shared/audit/checkpoint.ts';
+import { copyLogDatabase, noDatabase } from './testing/database.ts';
+import { until } from './testing/exporter-process.ts';
 import type { ExporterProcess } from './testing/exporter-process.ts';
 import { readSinkFile } from './testing/read-sink-file.ts';
+import { createSealingSite } from './testing/sealing-site.ts';
+import type { SealingSite } from './testing/sealing-site.ts';
 
-let database: LogDatabase;
-let folder: string;
-const running = new Set<ExporterProcess>();
+let site: SealingSite;
 if (noDatabase === false) {
   before(async () => {
-    database = await createLogDatabase();
-    folder = await mkdtemp(join(tmpdir(), 'sealing-'));
+    site = await createSealingSite();
   });
-  after(async () => {
-    await Promise.all([...running].map((exporter) => exporter.end('SIGKILL')));
-    await rm(folder, { recursive: true });
-    await database.drop();
-  });
+  after(() => site.remove());
 }
-
-const file = (): string => join(folder, 'audit.ndjson');
-const keyFile = (): string => join(folder, 'log-key.pem');
-
-function start(more: Readonly<Record<string, string>> = {}): ExporterProcess {
-  const exporter = startExporterProcess({
-    DATABASE_URL: database.url,
-    LEMNISCATE_SINK_FILE: file(),
-    LEMNISCATE_LOG_KEY: keyFile(),
-    LEMNISCATE_CHECKPOINT_SECONDS: '1',
-    ...more,
-  });
-  running.add(exporter);
-  return exporter;
-}
-
-async function end(exporter: ExporterProcess, signal: NodeJS.Signals): Promise<unknown> {
-  running.delete(exporter);
-  return exporter.end(signal);
-}
-
-async function notesIn(path = file()): Promise<string[]> {
-  const text = await readFile(`${path}.checkpoints`, 'utf8').catch(() => '');
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => checkpointLineSchema.parse(JSON.parse(line)).note);
-}
-
-async function publicKey(): Promise<LogKey> {
-  return parseLogKey(await readFile(`${keyFile()}.pub`, 'utf8')) ?? assert.fail('no key');
-}
-
-/** Verifies what the sink has with the public key alone. */
-async function verifyFile(path = file(), anchors: readonly string[] = []) {
-  const entries = createLogVerifier();
-  const seals = createSealVerifier({ key: await publicKey(), notes: await notesIn(path), anchors });
-  for (const line of await readSinkFile(path)) {
-    assert.equal(entries.push(line), null);
-    seals.push(line);
-  }
-  const fault = seals.finish();
-  return {
-    fault: fault?.fault ?? null,
-    covered: seals.covered(),
-    entries: entries.entries(),
-    restores: seals.restores().length,
-  };
-}
-
-async function appendSession(id: string, calls: number): Promise<void> {
-  const drafts = Array.from({ length: calls }, (_, call) => executed(call));
-  await database.append(sessionChain(id), [opened, ...drafts, closed]);
-}
+const file = (): string => site.file;
+const keyFile = (): string => site.keyFile;
+const start = (more?: Readonly<Record<string, string>>): ExporterProcess => site.start(more);
+const end = (exporter: ExporterProcess, signal: NodeJS.Signals): Promise<unknown> =>
+  site.end(exporter, signal);
+const notesIn = (path?: string): Promise<string[]> => site.notesIn(path);
+const verifyFile: SealingSite['verifyFile'] = (path, anchors) => site.verifyFile(path, anchors);
+const appendSession = (id: string, calls: number): Promise<void> => site.appendSession(id, calls);
 
 test(
   'checkpoints come also when nothing happens, numbered without gaps through kill -9, and verify with the public key',
@@ -131,7 +66,7 @@ test(
     const leading = two.find((one) => one.log().includes('exporter is leading')) ?? assert.fail();
     await until('it seals', async () => (await notesIn()).length > count);
     leading.child.kill('SIGSTOP');
-    await database.owner.query(
+    await site.database.owner.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE application_name = 'lemniscate-audit-exporter' AND datname = current_database()`,
     );
@@ -142,7 +77,7 @@ test(
     await until('it stands by', () => /exporter is disconnected[^]*exporter is standby/.test(leading.log()));
     await Promise.all(two.map((one) => end(one, 'SIGTERM')));
     assert.equal((await verifyFile()).fault, null);
-    const { rows } = await database.owner.query<{ n: string }>(
+    const { rows } = await site.database.owner.query<{ n: string }>(
       'SELECT count(*) AS n FROM audit_checkpoints WHERE note IS NULL',
     );
     assert.equal(Number(rows[0]?.n), 0);
@@ -165,7 +100,7 @@ test(
       `INSERT INTO audit_checkpoints SELECT number + 1, epoch, size - 1, root, frontier, at FROM audit_checkpoints ORDER BY number DESC LIMIT 1`,
     ])
       await assert.rejects(
-        database.owner.query(statement),
+        site.database.owner.query(statement),
         (error: { code?: string }) =>
           ['42501', '23000'].includes(error.code ?? '') || statement.includes('dead_letters'),
         statement,
@@ -174,7 +109,7 @@ test(
 );
 
 test('the key is handed over by an entry that both keys sign', { skip: noDatabase }, async () => {
-  const next = join(folder, 'next-key.pem');
+  const next = join(site.folder, 'next-key.pem');
   const { privateKey } = generateKeyPairSync('ed25519');
   await writeFile(next, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   const rotating = start({ LEMNISCATE_LOG_KEY_NEXT: next });
@@ -209,18 +144,18 @@ test(
   'a database that was set back is refused; told that it was restored, it begins an epoch whose entry cites the anchor',
   { skip: noDatabase },
   async () => {
-    const backup = await copyLogDatabase(database);
+    const backup = await copyLogDatabase(site.database);
     try {
       const size = (await readSinkFile(file())).length;
       const going = start();
       await appendSession('s_lost', 3);
       await until('the entries', async () => (await readSinkFile(file())).length >= size + 5);
       await end(going, 'SIGTERM');
-      const anchorFile = join(folder, 'anchor.note');
+      const anchorFile = join(site.folder, 'anchor.note');
       const anchor = (await notesIn()).at(-1) ?? assert.fail();
       await writeFile(anchorFile, anchor);
 
-      const other = { DATABASE_URL: backup.url, LEMNISCATE_SINK_FILE: join(folder, 'restored.ndjson') };
+      const other = { DATABASE_URL: backup.url, LEMNISCATE_SINK_FILE: join(site.folder, 'restored.ndjson') };
       const refused = start(other);
       await until('the refusal', () => /Checkpoint \d+ is refused/.test(refused.log()));
       await end(refused, 'SIGTERM');
