@@ -1,9 +1,11 @@
 import { identityOf } from '@lemniscate/shared/audit/outgoing-event.ts';
 import { mappingOf } from '@lemniscate/shared/audit/receiver-mapping.ts';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { z } from 'zod';
 import type { Sink } from '../application/ports/sink.ts';
 import { createHttpClient, jsonOf, outcomeOf } from './http/post.ts';
+import type { HttpAnswer } from './http/post.ts';
 import { createReceiverSink } from './http/receiver-sink.ts';
 
 export interface OtlpOptions {
@@ -14,18 +16,28 @@ export interface OtlpOptions {
 }
 
 const answerSchema = z.looseObject({
-  partialSuccess: z
-    .looseObject({
-      // JSON has 64-bit numbers as strings
-      rejectedLogRecords: z.coerce.number().default(0),
-      errorMessage: z.string().default(''),
-    })
-    .optional(),
+  // JSON has 64-bit numbers as strings
+  partialSuccess: z.looseObject({ rejectedLogRecords: z.coerce.number().min(0).default(0) }).optional(),
 });
+
+/**
+ * How many records of a request were rejected. An empty body is a success: there is nothing that it says otherwise.
+ * @throws CodedError `service_unreachable` for an answer that is none of a collector: it proves nothing
+ */
+function rejectedOf(answer: HttpAnswer, url: string): number {
+  if (answer.text.trim() === '') return 0;
+  const said = answerSchema.safeParse(jsonOf(answer));
+  if (said.success) return said.data.partialSuccess?.rejectedLogRecords ?? 0;
+  throw new CodedError('service_unreachable', `The answer of ${url} is none of an OTLP collector.`);
+}
 
 const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
 
-/** OTLP logs, JSON encoding. A partial success must not be sent again, and does not say which records it means. */
+/**
+ * OTLP logs, JSON encoding. A partial success does not say which records it means, so they are found by halving. The
+ * protocol forbids to repeat such a request, for a backend would keep twice what it took; ours carry the id by which it
+ * tells them apart, and an audit log must know which entry is not there.
+ */
 export function createOtlpSink({ url, token, caFile }: OtlpOptions): Sink {
   const client = createHttpClient(url, caFile);
   return createReceiverSink({
@@ -62,14 +74,11 @@ export function createOtlpSink({ url, token, caFile }: OtlpOptions): Sink {
       const body = `{"resourceLogs":[{"resource":${resource},"scopeLogs":[${scope}]}]}`;
       const answer = await client.post('/v1/logs', headers, body, signal);
       if (outcomeOf(answer, url) !== 'kept') return { kept: false, reason: `answered ${answer.status}` };
-      const partial = answerSchema.safeParse(jsonOf(answer)).data?.partialSuccess;
-      const rejected = partial?.rejectedLogRecords ?? 0;
+      const rejected = rejectedOf(answer, url);
       if (rejected === 0) return { kept: true, refused: [] };
-      // which ones it does not say; one mark for the request, since sending again is forbidden
-      const reason = `partial success: ${rejected} of the ${events.length} records from here on were rejected`;
-      if (rejected >= events.length)
-        return { kept: true, refused: events.map((_, place) => ({ place, reason: 'rejected' })) };
-      return { kept: true, refused: [{ place: 0, reason }] };
+      // which ones it does not say: each half is asked about by itself, under the same ids
+      if (rejected < events.length) return { kept: false, reason: 'rejected' };
+      return { kept: true, refused: events.map((_, place) => ({ place, reason: 'rejected' })) };
     },
     close: client.close,
   });

@@ -77,10 +77,12 @@ export const otlpProtocol: Protocol = {
         ({ attributes }) => attributes.find(({ key }) => key === 'log.record.uid')?.value.stringValue ?? '',
       );
   },
-  answer: ({ body }) => ({
-    status: 200,
-    body: body.includes(poison) ? { partialSuccess: { rejectedLogRecords: '1', errorMessage: 'no' } } : {},
-  }),
+  // it says how many and never which
+  answer: ({ body }) => {
+    const rejected = body.split(poison).length - 1;
+    const partialSuccess = { rejectedLogRecords: String(rejected), errorMessage: 'no' };
+    return { status: 200, body: rejected === 0 ? {} : { partialSuccess } };
+  },
 };
 
 /** Microsoft's Logs Ingestion API and its token endpoint, from their public reference. */
