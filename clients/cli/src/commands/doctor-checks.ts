@@ -8,6 +8,7 @@ import { createApiClient } from '../api-client.ts';
 import { readBounds } from '../bounds.ts';
 import { dataFolder, findEndpoint } from '../endpoint.ts';
 import { readExecution } from '../execution.ts';
+import { checkEncryption } from './doctor-encryption.ts';
 
 /** What one look found. `advice` says what to do about it. */
 export interface Finding {
@@ -21,6 +22,7 @@ export interface Finding {
 export interface DoctorDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
+  readonly platform: NodeJS.Platform;
   /** Runs a program and answers its output; rejects where it is not there or fails. */
   readonly output: (program: string, args: readonly string[]) => Promise<string>;
 }
@@ -33,6 +35,7 @@ export const doctorChecks: readonly Check[] = [
   checkGit,
   checkVariables,
   checkDisk,
+  checkEncryption,
   checkSandbox,
   checkFleet,
 ];

@@ -14,7 +14,7 @@ export function registerDoctor(program: Command, io: CommandIo): void {
     .description('Checks this installation and the fleet behind it, and says what to do. Exit 1 on a fault.')
     .option('--json', 'as JSON')
     .action(async (options: { json?: boolean }) => {
-      const deps = { env: io.env, now: Date.now, output: programOutput };
+      const deps = { env: io.env, now: Date.now, platform: process.platform, output: programOutput };
       const findings = (await Promise.all(doctorChecks.map((check) => check(deps)))).flat();
       if (options.json === true) printJson(io, { findings });
       else for (const finding of findings) show(finding, io);
