@@ -148,6 +148,47 @@ test('what a hold keeps nobody erases; what is erased from the terminal is found
   assert.ok((await tablesWith('PLANTEDkeptMARKER')).includes('sessions'));
 });
 
+test('a person is erased from the terminal: the identity is found nowhere, and what the log proves still holds', async () => {
+  const grace = 'PLANTEDgraceMARKER@example.org';
+  assert.equal((await cli('roles', 'bind', 'member', '--person', grace)).code, 0);
+  assert.equal((await cli('accounts', 'link', 'github', 'PLANTEDaccountMARKER', grace)).code, 0);
+  const traces = async () => [await tablesWith(grace), await tablesWith('PLANTEDaccountMARKER')];
+  const [known = [], linked = []] = await traces();
+  // the search finds what is there
+  assert.ok(known.includes('audit_people') && known.includes('role_bindings'), known.join(' '));
+  assert.ok(linked.includes('account_links'), linked.join(' '));
+  assert.ok(!known.includes('audit_entries'), 'the log has the pseudonym alone');
+
+  assert.notEqual((await cli('erase', 'person', grace)).code, 0, 'erased without --yes');
+  const stranger = await cli('erase', 'person', 'nobody@example.org', '--yes');
+  assert.notEqual(stranger.code, 0);
+  assert.match(stranger.stderr, /knows nobody by the name nobody@example\.org/);
+  const { subject } = JSON.parse(readFileSync(site.fleet.tokenFile, 'utf8')) as { subject: string };
+  assert.match((await cli('erase', 'person', subject, '--yes')).stderr, /Nobody can erase themselves/);
+  assert.deepEqual(await traces(), [known, linked]);
+
+  const erased = await cli('erase', 'person', grace, '--yes');
+  assert.equal(erased.code, 0, erased.stderr);
+  const [, pseudonym = ''] = /^(person:[0-9a-f]{24}) is nobody any more: /.exec(erased.stdout) ?? [];
+  assert.notEqual(pseudonym, '', erased.stdout);
+  assert.deepEqual(await traces(), [[], []]);
+  assert.notEqual((await cli('erase', 'person', grace, '--yes')).code, 0, 'erased a second time');
+
+  const fleet = await entriesOf('fleet:main');
+  const told = fleet
+    .filter(({ type }) => type === 'person.erased')
+    .map(({ envelope }) => envelope.body['person']);
+  assert.deepEqual(told, [pseudonym]);
+  // the entry that bound the role still speaks of the pseudonym, and every chain is whole
+  const bound = fleet.find(
+    ({ type, envelope }) => type === 'role.bound' && envelope.body['principal'] === pseudonym,
+  );
+  assert.notEqual(bound, undefined);
+  const verified = await cli('audit', 'verify', '--json');
+  assert.equal(verified.code, 0, verified.stdout);
+  assert.ok(!verified.stdout.includes(grace));
+});
+
 async function entriesOf(
   chain: string,
   client = site.client,
