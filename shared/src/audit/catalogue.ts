@@ -122,7 +122,7 @@ const bodies = {
   'admin.acted': body({ act: name, target: name }),
   'budget.set': body({ scope: name, name, amountUsd: name.nullable() }),
   'price.set': body({ of: name }),
-  'costs.corrected': body({ reason: name, corrected: z.int(), differenceUsd: name }),
+  'costs.corrected': body({ reasonCommitment: sha256Schema, corrected: z.int(), differenceUsd: name }),
   'retention.changed': body({ project: name, rules: z.record(z.string(), z.unknown()) }),
   'retention.applied': body({ rule: name, removed: z.record(z.string(), z.int()) }),
   'hold.placed': body({ hold: name, scope: z.enum(['project', 'session']), of: name }),

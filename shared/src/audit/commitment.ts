@@ -2,7 +2,14 @@ import { createHmac } from 'node:crypto';
 import { framed } from './digest.ts';
 
 /** What an entry commits to without holding it. The kind is hashed with it, so equal texts of two kinds differ. */
-export type CommittedKind = 'instruction' | 'message' | 'setting' | 'address' | 'comment' | 'credential';
+export type CommittedKind =
+  | 'instruction'
+  | 'message'
+  | 'setting'
+  | 'address'
+  | 'comment'
+  | 'credential'
+  | 'reason';
 
 /**
  * A keyed commitment: HMAC-SHA256 under the fleet's key, in lower-case hex. Who holds text and key can prove that an

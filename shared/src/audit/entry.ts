@@ -91,7 +91,7 @@ export const auditEntryTypes = [
   'admin.acted', // an administrator's act that has no type of its own: what was done to what
   'budget.set', // scope, name, amount
   'price.set', // what costs how much from when on
-  'costs.corrected', // span, reason, difference
+  'costs.corrected', // span, commitment to the reason, difference
   'retention.changed', // project, rules before and after
   'retention.applied', // project, what a rule has removed and how much of it
   'hold.placed', // legal hold over a project or a session

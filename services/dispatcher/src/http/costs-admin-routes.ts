@@ -146,14 +146,17 @@ export function registerCostAdminRoutes(app: App, deps: CostAdminDeps): void {
     },
     async (request) => {
       const { prices, ...correction } = request.body;
-      const person = byPerson(request, 'costs were corrected', correction);
+      const { reason, ...span } = correction;
+      const person = byPerson(request, 'costs were corrected', span);
       const book =
         prices === undefined
           ? priceBook
           : overlayBook(priceBook, readGivenPriceBook(prices, correction.provider));
       return actOnCosts(deps, person, costChain(null), async (tx) => {
         const result = await correctCosts(tx, correction, book);
-        const body = { ...correction, ...result, priceBook: book.version };
+        // a person's words stay with the cost entries; the log commits to them
+        const reasonCommitment = deps.audit.commit('reason', reason);
+        const body = { ...span, reasonCommitment, ...result, priceBook: book.version };
         return { type: 'costs.corrected', body, result };
       });
     },

@@ -368,7 +368,15 @@ test('what people decided about costs is in the audit log, with who and what; a 
     amountUsd: '7.50',
   });
   const fleet = await told('fleet:main');
-  assert.ok(fleet['price.set'] !== undefined && fleet['costs.corrected'] !== undefined);
+  assert.ok(fleet['price.set'] !== undefined);
+  const { reasonCommitment, ...corrected } = fleet['costs.corrected'] ?? assert.fail();
+  // why is a person's own words: they are kept with the costs, and the log commits to them
+  assert.match(String(reasonCommitment), /^[0-9a-f]{64}$/);
+  assert.doesNotMatch(JSON.stringify(corrected), /the list price was 6/);
+  const [kept] = await record.database.query<{ reason: string }>(
+    `SELECT reason FROM cost_entries WHERE kind = 'correction' AND reason = 'the list price was 6' LIMIT 1`,
+  );
+  assert.equal(kept?.reason, 'the list price was 6');
   assert.equal((await call('POST', '/v1/costs/rebuild', {})).status, 200);
   assert.ok((await told('fleet:main'))['admin.acted'] !== undefined);
   const before = (await chainEntries(record, 'review:local')).length;

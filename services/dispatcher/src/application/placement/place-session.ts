@@ -171,18 +171,19 @@ async function takeBack(
   answer: Exclude<PlacementAnswer, { kind: 'taken' }>,
 ): Promise<Tried> {
   const failed = answer.kind === 'failed';
-  const how = failed ? answer.how : 'server_full';
+  const why = !failed ? 'server_full' : answer.reachable ? 'order_failed' : 'server_unreachable';
+  const how = failed ? answer.how : why;
   const pending = await takeBackAttempt(deps, {
     sessionId: job.sessionId,
     attempt,
     serverId,
     kind: failed ? 'failed' : 'refused',
-    how,
+    why,
   });
   if (failed) {
     deps.log.warn(
-      { session: job.sessionId, attempt, server: serverId, how },
-      'an agent server failed an order',
+      { session: job.sessionId, attempt, server: serverId, why },
+      'an agent server failed an order; the list of servers has its words',
     );
     await noteStartFailure(deps.database, serverId, how);
     if (answer.reachable) deps.servers.destroy(serverId, { sessionId: job.sessionId, attempt });

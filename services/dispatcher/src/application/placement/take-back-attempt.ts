@@ -18,7 +18,8 @@ export interface UntakenAttempt {
   readonly attempt: number;
   readonly serverId: string;
   readonly kind: 'refused' | 'failed';
-  readonly how: string;
+  /** A code: what a server says of its fault is no text for the audit log. */
+  readonly why: 'server_full' | 'order_failed' | 'server_unreachable';
 }
 
 /**
@@ -43,7 +44,7 @@ export async function takeBackAttempt(deps: TakeBackDeps, untaken: UntakenAttemp
         set: { server_id: null },
       }),
       deps.audit.append(tx, sessionChain(sessionId), [
-        { type: 'attempt.lost', subject: deps.self, attempt, server: serverId, body: { why: untaken.how } },
+        { type: 'attempt.lost', subject: deps.self, attempt, server: serverId, body: { why: untaken.why } },
       ]),
     ]);
     return true;
