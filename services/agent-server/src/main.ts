@@ -1,9 +1,8 @@
-import { pino } from 'pino';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 import { settledWithin } from './application/abortable.ts';
 import { readConfig } from './config.ts';
 import type { Config } from './config.ts';
+import { createLogger } from './log.ts';
 import { startAgentServer } from './start-agent-server.ts';
 import type { AgentServer } from './start-agent-server.ts';
 
@@ -11,20 +10,21 @@ import type { AgentServer } from './start-agent-server.ts';
 const stopMs = 20_000;
 
 async function main(): Promise<void> {
-  const log = pino(
-    { base: { service: 'agent-server' }, hooks: { streamWrite: redactSecrets } },
-    pino.destination(2),
-  );
+  const log = createLogger();
+  // Node would write the fault's sentence, which may quote content
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'the agent server met a fault that nothing expects');
+    process.exit(1);
+  });
   let server: AgentServer;
   let config: Config;
   try {
     config = readConfig(process.env);
     server = await startAgentServer(config, log);
   } catch (error) {
-    log.fatal(
-      isCodedError(error) ? { code: error.code, details: error.details } : { error },
-      (error as Error).message,
-    );
+    // what is wrong before the first session is the operator's own: a variable, a file, a tool that is not there
+    if (isCodedError(error)) log.fatal({ code: error.code, details: error.details }, error.message);
+    else log.fatal({ err: error }, 'the agent server cannot start');
     process.exit(1);
   }
   const stop = async (why: string) => {

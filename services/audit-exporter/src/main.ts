@@ -4,7 +4,6 @@ import type { Telemetry } from '@lemniscate/telemetry/start-telemetry.ts';
 import type { MetricFamily } from '@lemniscate/shared/telemetry/metrics.ts';
 import { processMetrics } from '@lemniscate/shared/telemetry/process-metrics.ts';
 import { systemClock } from '@lemniscate/shared/clock.ts';
-import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { aroundCalls } from '@lemniscate/shared/crash-points.ts';
 import type { CrashPoint } from '@lemniscate/shared/crash-points.ts';
 import { readCrashPoint } from './adapters/crash-points.ts';
@@ -136,11 +135,12 @@ function sealOf(config: ExporterConfig, sinks: readonly Sink[]) {
   return { signer, everyMs };
 }
 
+// Node would write the fault's sentence, which may quote what it was given
+process.on('uncaughtException', (error) => {
+  log('error', 'a fault that nothing expects', errorFields(error));
+  process.exit(1);
+});
 main().catch((error: unknown) => {
-  log(
-    'error',
-    'cannot start',
-    isCodedError(error) ? { error: error.message, code: error.code } : errorFields(error),
-  );
+  log('error', 'cannot start', errorFields(error));
   process.exit(1);
 });

@@ -1,26 +1,18 @@
-import { pino } from 'pino';
-import type { Logger } from 'pino';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 import { announcedBounds, readDispatcherConfig } from './config.ts';
+import { createLogger } from './log.ts';
 import { closeMs } from './open-parts.ts';
 import { startDispatcher } from './start-dispatcher.ts';
-
-/**
- * One JSON line a record on standard error, written at once: the last words of a crash must not be lost. A secret that an
- * error's words bring along is replaced on the way out.
- */
-function createLogger(level: string): Logger {
-  return pino(
-    { level, base: { service: 'dispatcher' }, hooks: { streamWrite: redactSecrets } },
-    pino.destination({ dest: 2, sync: true }),
-  );
-}
 
 /** The process: variables in, log lines out, one clean end. */
 async function main(): Promise<void> {
   const config = readDispatcherConfig(process.env);
   const log = createLogger(config.LEMNISCATE_LOG_LEVEL);
+  // Node would write the fault's sentence, which may quote content
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'the dispatcher met a fault that nothing expects');
+    process.exit(1);
+  });
   for (const bound of announcedBounds(config))
     log.warn(bound, `${bound.name} is ${bound.value} instead of ${bound.usual}`);
   const { publicPort, internalPort, stop } = await startDispatcher(config, log);

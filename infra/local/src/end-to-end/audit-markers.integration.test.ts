@@ -7,6 +7,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { followSession } from '@lemniscate/cli/follow/event-stream.ts';
+import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import type { RepositorySource } from '@lemniscate/shared/repository/source.ts';
 import { Client } from 'pg';
 import { z } from 'zod';
 import { fileSays } from './file-says.ts';
@@ -84,7 +88,7 @@ after(async () => {
 });
 
 /** Every line of a folder's files that holds a marker, as `file: line`. */
-function findMarkers(folder: string): { lines: number; found: string[] } {
+function findMarkers(folder: string): { lines: number; all: readonly string[]; found: string[] } {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
   );
@@ -92,7 +96,7 @@ function findMarkers(folder: string): { lines: number; found: string[] } {
     ({ parentPath, name }) => [name, readFileSync(join(parentPath, name), 'utf8')] as const,
   );
   const lines = texts.flatMap(([name, text]) => text.split('\n').map((line) => `${name}: ${line}`));
-  return { lines: lines.length, found: lines.filter((line) => planted.test(line)) };
+  return { lines: lines.length, all: lines, found: lines.filter((line) => planted.test(line)) };
 }
 
 /** All that the tables of the log hold; bytes as the text that they are. */
@@ -157,6 +161,17 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     'package.json': JSON.stringify({ name: 'mended', type: 'module', scripts: { test: 'node --test' } }),
   });
   outcomes.push(await runSession(site, { repositoryFolder: mended }));
+  // what git says of a branch and of a folder that are not there quotes them; whoever opened the session reads it there
+  const away: RepositorySource[] = [
+    { kind: 'path', path: folder, revision: marker('revision') },
+    { kind: 'path', path: join(site.scratch, marker('folder')) },
+  ];
+  const unlaid: SessionView[] = [];
+  for (const repository of away) {
+    const session = await runFrom(site, repository);
+    assert.match(session.message ?? '', planted);
+    unlaid.push(session);
+  }
   // and in a header of a request that is refused, and in one that is answered
   const { token, subject, name } = z
     .object({ token: z.string(), subject: z.string(), name: z.string() })
@@ -185,7 +200,7 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     text.includes(`"chain":"session:${id}"`) &&
     text.split(`"chain":"session:${id}"`).at(-1)?.includes('chain.closed') === true;
   await fileSays(join(data, 'audit/entries.ndjson'), 'the sessions reach the sink', (text) =>
-    outcomes.every(({ session }) => isShipped(text, session.id)),
+    [...outcomes.map(({ session }) => session), ...unlaid].every(({ id }) => isShipped(text, id)),
   );
   const audit = findMarkers(join(data, 'audit'));
   assert.ok(audit.lines > 20);
@@ -248,6 +263,12 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
   }
   const logs = findMarkers(join(data, 'logs'));
   assert.ok(logs.lines > 20, 'hardly a line was read');
+  const failures = logs.all.filter((line) => line.includes('the session could not go on'));
+  assert.deepEqual(
+    unlaid.map(({ id }) => failures.some((line) => line.includes(id) && line.includes('"code":"re'))),
+    [true, true],
+    failures.join('\n'),
+  );
   assert.deepEqual(logs.found, []);
 });
 
@@ -287,6 +308,16 @@ test(
     assert.deepEqual([changed.verified, changed.faults[0]?.fault], [false, 'segment_differs']);
   },
 );
+
+/** A session on a repository that is named and not sent. */
+async function runFrom({ client }: TestFleet, repository: RepositorySource): Promise<SessionView> {
+  const body = { instruction: 'Fix the failing test.', execution: 'server', repository };
+  const opened = await client.json('/v1/sessions', sessionViewSchema, { method: 'POST', body });
+  const signal = AbortSignal.timeout(60_000);
+  const events = followSession(client, { sessionId: opened.id, after: 0, signal, patienceMs: 30_000 });
+  for await (const _event of events) continue;
+  return client.json(`/v1/sessions/${opened.id}`, sessionViewSchema);
+}
 
 interface OfflineResult {
   readonly verified: boolean;

@@ -105,7 +105,7 @@ export function createJournal(deps: JournalDeps): Journal {
       deps.onBroken(error);
       return;
     }
-    deps.log.warn({ ...deps.held, error: String(error) }, 'events could not be delivered; trying again');
+    deps.log.warn({ ...deps.held, err: error }, 'events could not be delivered; trying again');
     if (isCodedError(error) && refusedForGood.has(error.code)) {
       refusals += 1;
       // One poisonous event must not hold up the others for ever: find it, then put a notice in its place.
@@ -125,7 +125,7 @@ export function createJournal(deps: JournalDeps): Journal {
         await step();
       } catch (error) {
         if (closing.signal.aborted) return;
-        deps.log.error({ ...deps.held, error: String(error) }, 'the journal failed');
+        deps.log.error({ ...deps.held, err: error }, 'the journal failed');
         closing.abort(error);
         deps.onBroken(error as Error);
       }

@@ -40,7 +40,7 @@ export function createMessageDesk(deps: {
         } catch (error) {
           signal.throwIfAborted();
           if (!isCodedError(error) || !passing.includes(error.code)) throw error;
-          deps.log.warn({ ...deps.held, error: error.message }, 'no message yet; asking again');
+          deps.log.warn({ ...deps.held, err: error }, 'no message yet; asking again');
           await sleep(backoff.next(), signal);
         }
       }

@@ -132,7 +132,7 @@ async function destroyUntilGone(sandbox: Sandbox, log: Log): Promise<void> {
     try {
       return await sandbox.destroy();
     } catch (error) {
-      log.error({ sandbox: sandbox.id, error: String(error) }, 'a sandbox is still there; trying again');
+      log.error({ sandbox: sandbox.id, err: error }, 'a sandbox is still there; trying again');
       await delay(backoff.next());
     }
   }

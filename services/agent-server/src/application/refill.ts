@@ -74,7 +74,7 @@ export function createRefill(deps: {
       try {
         await fillOnce(first);
       } catch (error) {
-        if (!stopping.signal.aborted) deps.log.error({ error: String(error) }, 'the refill failed');
+        if (!stopping.signal.aborted) deps.log.error({ err: error }, 'the refill failed');
       }
     }
   }

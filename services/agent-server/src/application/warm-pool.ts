@@ -152,7 +152,7 @@ export function createWarmPool(deps: WarmPoolDeps): WarmPool {
         await sandbox.ping(pingMs);
         return member;
       } catch (error) {
-        deps.log.warn({ sandbox: member.id, error: String(error) }, 'a warm sandbox did not answer');
+        deps.log.warn({ sandbox: member.id, err: error }, 'a warm sandbox did not answer');
         void member.destroy();
       }
     }

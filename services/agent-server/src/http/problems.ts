@@ -3,12 +3,12 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { toProblem } from '@lemniscate/shared/errors/problem.ts';
 
-/** Every error leaves as a problem document; faults of ours go to the log with what the reader must not see. */
+/** Every error leaves as a problem document; faults of ours go to the log with their place. */
 export function sendProblems(app: FastifyInstance): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const coded = asCoded(error);
     const problem = toProblem(coded);
-    if (problem.status >= 500) request.log.error({ error }, 'a request failed');
+    if (problem.status >= 500) request.log.error({ err: error }, 'a request failed');
     return reply.code(problem.status).type('application/problem+json').send(problem);
   });
   app.setNotFoundHandler((request, reply) => {

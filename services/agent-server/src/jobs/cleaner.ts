@@ -36,7 +36,7 @@ export function createCleaner(deps: {
     if (running) return;
     running = true;
     clean()
-      .catch((error: unknown) => log.error({ error: String(error) }, 'the disk could not be cleaned'))
+      .catch((error: unknown) => log.error({ err: error }, 'the disk could not be cleaned'))
       .finally(() => {
         running = false;
       });

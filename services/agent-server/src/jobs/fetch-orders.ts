@@ -40,7 +40,7 @@ export function createOrderFetcher(deps: {
           await dispatcher.answerRequest(carryOut(desk, request), stopping.signal);
       } catch (error) {
         if (stopping.signal.aborted) return;
-        if (reachable) log.warn({ error: String(error) }, 'orders cannot be fetched');
+        if (reachable) log.warn({ err: error }, 'orders cannot be fetched');
         reachable = false;
         await sleep(backoff.next(), stopping.signal).catch(() => undefined);
       }

@@ -63,7 +63,7 @@ export function createHeartbeat(deps: {
       reachable = true;
     } catch (error) {
       if (signal.aborted) return;
-      if (reachable) deps.log.warn({ error: String(error) }, 'the dispatcher does not answer heartbeats');
+      if (reachable) deps.log.warn({ err: error }, 'the dispatcher does not answer heartbeats');
       reachable = false;
     }
   }

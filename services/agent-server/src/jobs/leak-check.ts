@@ -23,7 +23,7 @@ export function createLeakCheck(driver: Pick<SandboxDriver, 'recover'>, log: Log
   };
   const lookQuietly = () => {
     running = running.then(look).catch((error: unknown) => {
-      log.error({ error: String(error) }, 'the check for leaked sandboxes failed');
+      log.error({ err: error }, 'the check for leaked sandboxes failed');
     });
   };
 

@@ -19,7 +19,6 @@ export interface SplunkOptions {
 
 const answerSchema = z.looseObject({
   code: z.int().optional(),
-  text: z.string().optional(),
   ackId: z.int().optional(),
   'invalid-event-number': z.int().optional(),
 });
@@ -79,7 +78,7 @@ export function createSplunkSink({ url, token, caFile, ackMs = 25_000 }: SplunkO
         if ([7, 10, 11, 14].includes(said.code ?? 0))
           throw new CodedError(
             'service_unreachable',
-            `Splunk at ${url}: ${said.text ?? 'no'} (code ${said.code}).`,
+            `Splunk at ${url} refuses the token or its channel (code ${said.code}).`,
           );
         return { kept: false, reason: `Splunk code ${said.code ?? 'none'}` };
       }

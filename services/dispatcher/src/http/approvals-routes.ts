@@ -43,7 +43,7 @@ export function registerApprovalRoutes(app: App, deps: ApprovalRouteDeps): void 
     const gone = new AbortController();
     reply.hijack();
     await writeEventStream(reply.raw, lists(deps, projects, gone.signal), gone, streamOptions).catch(
-      (error: unknown) => deps.log.warn({ error: String(error) }, 'a stream of the waiting list was cut'),
+      (error: unknown) => deps.log.warn({ err: error }, 'a stream of the waiting list was cut'),
     );
   });
 

@@ -53,9 +53,7 @@ export function registerEventStreamRoutes(app: App, deps: FollowDeps): void {
         messages(followSession(deps, id, after, gone.signal)),
         gone,
         streamOptions,
-      ).catch((error: unknown) =>
-        deps.log.warn({ error: String(error), session: id }, 'a live stream was cut'),
-      );
+      ).catch((error: unknown) => deps.log.warn({ err: error, session: id }, 'a live stream was cut'));
     },
   );
 }

@@ -7,13 +7,12 @@ import type { App } from './app.ts';
 /** Media type of RFC 9457. */
 export const problemMediaType = 'application/problem+json';
 
-/** Answers every fault with a problem document. What is ours goes into the log with its stack, not to the caller. */
+/** Answers every fault with a problem document. What is ours goes into the log with its place, not to the caller. */
 export function setProblemHandlers(app: App): void {
   app.setErrorHandler((error: unknown, request, reply) => {
     const coded = toCoded(error);
     if (coded === null) request.log.error({ err: error, request: request.id }, 'unexpected fault');
-    else if (coded.status >= 500)
-      request.log.warn({ code: coded.code, detail: coded.message, request: request.id }, 'request failed');
+    else if (coded.status >= 500) request.log.warn({ err: coded, request: request.id }, 'request failed');
     return sendProblem(reply, coded ?? error);
   });
   app.setNotFoundHandler((request: FastifyRequest, reply) =>

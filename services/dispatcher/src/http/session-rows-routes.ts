@@ -86,7 +86,7 @@ export function registerSessionRowsRoutes(app: App, deps: SessionRowsDeps): void
         messages(deps.rowWatch, seen, since, gone),
         gone,
         streamOptions,
-      ).catch((error: unknown) => deps.log.warn({ error: String(error) }, 'a stream of the list was cut'));
+      ).catch((error: unknown) => deps.log.warn({ err: error }, 'a stream of the list was cut'));
     },
   );
 }

@@ -53,7 +53,7 @@ export function createCheckpointDesk(deps: CheckpointDeskDeps): CheckpointDesk {
     } catch (error) {
       deps.signal.throwIfAborted();
       if (isCodedError(error, 'attempt_stale')) throw error;
-      deps.log.warn({ ...deps.held, cause, error: String(error) }, 'a checkpoint could not be taken');
+      deps.log.warn({ ...deps.held, cause, err: error }, 'a checkpoint could not be taken');
       const why = isCodedError(error)
         ? error.message
         : 'the agent server met a fault or did not finish in time';

@@ -26,7 +26,7 @@ export async function diffSoFar(deps: TakeCheckpointDeps, signal: AbortSignal): 
     return { diff: summary, patch: { kind: 'upload', uploadId } };
   } catch (error) {
     signal.throwIfAborted();
-    deps.log.warn({ ...deps.held, error: String(error) }, 'a checkpoint is without its diff');
+    deps.log.warn({ ...deps.held, err: error }, 'a checkpoint is without its diff');
     return {};
   }
 }

@@ -68,7 +68,7 @@ async function download(
     } catch (error) {
       if (isCodedError(error, 'digest_mismatch')) throw unreadable(error.message);
       if (!isCodedError(error, 'storage_failed')) throw error;
-      deps.log.warn({ ...held, error: error.message }, 'a checkpoint could not be read; trying again');
+      deps.log.warn({ ...held, err: error }, 'a checkpoint could not be read; trying again');
       await sleep(backoff.next(), signal);
     }
   }

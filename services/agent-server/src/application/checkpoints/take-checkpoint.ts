@@ -116,7 +116,7 @@ async function persistently<Value>(
       return await step();
     } catch (error) {
       if (signal.aborted || (isCodedError(error) && final.has(error.code))) throw error;
-      log.warn({ ...held, error: String(error) }, 'a checkpoint could not be stored; trying again');
+      log.warn({ ...held, err: error }, 'a checkpoint could not be stored; trying again');
       // When the time is over, the fault is worth more to the reader than the word that the time is over.
       await sleep(backoff.next(), signal).catch(() => {
         throw error;

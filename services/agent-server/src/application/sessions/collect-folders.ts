@@ -46,7 +46,7 @@ export async function collectFolders(
     return await context.timings.measure('collect', () => collect(context, sandbox, names));
   } catch (error) {
     context.interruption.everything.throwIfAborted();
-    context.deps.log.warn({ ...context.held, error: String(error) }, 'the folders could not be collected');
+    context.deps.log.warn({ ...context.held, err: error }, 'the folders could not be collected');
     context.journal.emit({
       type: 'notice',
       text: 'What the agent kept outside the repository could not be read.',

@@ -44,7 +44,7 @@ export async function finishSession(
     return { ...made, collected };
   } catch (error) {
     context.interruption.everything.throwIfAborted();
-    deps.log.error({ ...held, error: String(error) }, 'the diff could not be made');
+    deps.log.error({ ...held, err: error }, 'the diff could not be made');
     return { ending: withoutDiff(ending, error), diff: null, collected };
   }
 }

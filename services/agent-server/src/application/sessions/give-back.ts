@@ -26,6 +26,6 @@ export async function giveBack({ deps, held, interruption }: SessionContext, end
       }
     }
   } catch (error) {
-    deps.log.warn({ ...held, error: String(error) }, 'a session could not be given back');
+    deps.log.warn({ ...held, err: error }, 'a session could not be given back');
   }
 }

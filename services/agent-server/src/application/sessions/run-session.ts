@@ -28,12 +28,12 @@ export async function runSession(context: SessionContext, onSlotFree: () => void
     const reason = finished?.ending.reason ?? interruption.abandoned() ?? 'put away';
     deps.log.info({ ...held, reason, timingsMs: timings.all() }, 'session gone');
   } catch (error) {
-    deps.log.error({ ...held, error: String(error) }, 'a session ended in a fault of the server');
+    deps.log.error({ ...held, err: error }, 'a session ended in a fault of the server');
   } finally {
     await unwind.run();
     onSlotFree();
     await journal.close().catch((error: unknown) => {
-      deps.log.error({ ...held, error: String(error) }, 'a journal could not be removed');
+      deps.log.error({ ...held, err: error }, 'a journal could not be removed');
     });
   }
 }
@@ -74,7 +74,7 @@ function endingOf({ interruption, deps, held }: SessionContext, error: unknown, 
   const stopped = interruption.stopped();
   if (stopped !== null) return stopped;
   if (interruption.abandoned() === null) {
-    deps.log.warn({ ...held, stage, error: String(error) }, 'the session could not go on');
+    deps.log.warn({ ...held, stage, err: error }, 'the session could not go on');
   }
   return endingOfError(error, stage);
 }

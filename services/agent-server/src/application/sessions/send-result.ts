@@ -92,7 +92,7 @@ async function persistently<Value>(
     } catch (error) {
       signal.throwIfAborted();
       if (isCodedError(error) && final.has(error.code)) throw error;
-      deps.log.warn({ ...held, error: String(error) }, 'the result could not be handed over; trying again');
+      deps.log.warn({ ...held, err: error }, 'the result could not be handed over; trying again');
       await sleep(backoff.next(), signal);
     }
   }
@@ -117,7 +117,7 @@ async function giveUp(
   }
   const kept = (await diff?.patch.keep()) ?? null;
   deps.log.error(
-    { ...held, reason: ending.reason, code: 'result_unsaved', kept, error: String(error) },
+    { ...held, reason: ending.reason, code: 'result_unsaved', kept, err: error },
     'the result could not be stored; the patch is kept',
   );
   // Two results of one attempt cannot both be its last word: the dispatcher has one already.
@@ -147,6 +147,6 @@ async function sayUnsaved(
       await deps.dispatcher.sendResult(held, resultOf(context, unsaved, null), signal);
     });
   } catch (failure) {
-    deps.log.error({ ...held, error: String(failure) }, 'that the result is unsaved could not be told');
+    deps.log.error({ ...held, err: failure }, 'that the result is unsaved could not be told');
   }
 }

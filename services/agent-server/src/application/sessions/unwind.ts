@@ -17,7 +17,7 @@ export function createUnwind(log: Log): Unwind {
         try {
           await step.undo();
         } catch (error) {
-          log.error({ step: step.what, error: String(error) }, 'a step could not be undone');
+          log.error({ step: step.what, err: error }, 'a step could not be undone');
         }
       }
     },

@@ -59,7 +59,7 @@ export async function work(
     return await settledOrAborted(running, signal, context);
   } catch (error) {
     if (interruption.work.aborted) throw error;
-    deps.log.warn({ ...held, error: String(error) }, 'the runtime failed');
+    deps.log.warn({ ...held, err: error }, 'the runtime failed');
     // A tool can notice the loss before the sandbox has said what it was lost to.
     if (isCodedError(error, 'sandbox_lost')) await settledWithin(sandbox.ended, causeMs);
     return lostTo ?? endingOfError(error, 'working');

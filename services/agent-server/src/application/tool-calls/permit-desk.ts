@@ -59,10 +59,7 @@ export function createPermitDesk(deps: {
         } catch (error) {
           signal.throwIfAborted();
           if (!isCodedError(error) || !passing.has(error.code)) throw error;
-          deps.log.warn(
-            { ...deps.held, callId: proposal.callId, error: error.message },
-            'no permit yet; asking again',
-          );
+          deps.log.warn({ ...deps.held, callId: proposal.callId, err: error }, 'no permit yet; asking again');
           await sleep(backoff.next(), signal);
         }
       }

@@ -24,7 +24,7 @@ export async function beginTerm(url: string, log: Log, now: () => Date, notified
   });
   const over = new Promise<void>((resolve) => {
     client.on('error', (error) => {
-      log('warn', 'the connection to Postgres broke', { error: error.message });
+      log('warn', 'the connection to Postgres broke', errorFields(error));
       resolve();
     });
     client.on('end', resolve);

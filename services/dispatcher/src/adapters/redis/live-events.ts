@@ -87,8 +87,7 @@ function connect(
   const connection = new Redis({ ...redisAddress(url), ...merged });
   let isAway = false;
   connection.on('error', (error: Error) => {
-    if (!isAway)
-      log.warn({ error: error.message }, 'Redis is away; live readers look into the record instead');
+    if (!isAway) log.warn({ err: error }, 'Redis is away; live readers look into the record instead');
     isAway = true;
   });
   connection.on('ready', () => {

@@ -81,7 +81,7 @@ export function createRedisServerLines(options: {
 function connect(url: URL, settings: typeof callerOptions | typeof workerOptions, log: Log): Redis {
   const connection = new Redis(url.href, { ...settings });
   connection.on('error', (error: Error) =>
-    log.debug({ error: error.message }, 'the lines to servers that fetch are interrupted'),
+    log.debug({ err: error }, 'the lines to servers that fetch are interrupted'),
   );
   return connection;
 }

@@ -143,7 +143,7 @@ async function patiently<Result>(
       return await attempt();
     } catch (error) {
       if (isCodedError(error, 'session_unknown') || deps.clock.monotonicMs() >= deadline) throw error;
-      deps.log.warn({ error: String(error) }, 'a live reader could not read; trying again');
+      deps.log.warn({ err: error }, 'a live reader could not read; trying again');
       await pause(retryMs, signal);
     }
   }

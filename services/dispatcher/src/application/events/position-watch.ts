@@ -42,9 +42,7 @@ export function createPositionWatch(deps: {
     if (busy || readers.size === 0) return;
     busy = true;
     look()
-      .catch((error: unknown) =>
-        deps.log.warn({ error: String(error) }, 'the watch over live readers could not look'),
-      )
+      .catch((error: unknown) => deps.log.warn({ err: error }, 'the watch over live readers could not look'))
       .finally(() => {
         busy = false;
       });

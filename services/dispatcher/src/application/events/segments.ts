@@ -52,7 +52,7 @@ export function createSegments(deps: {
       } catch (error) {
         if (!isCodedError(error, 'storage_failed')) throw error;
         restUntil = deps.clock.monotonicMs() + restMs;
-        deps.log.warn({ error: error.message }, 'output stays in the record while the object store is away');
+        deps.log.warn({ err: error }, 'output stays in the record while the object store is away');
         return undefined;
       }
     },

@@ -67,7 +67,7 @@ export async function askProvider(
     return true;
   } catch (error) {
     if (begun) {
-      deps.log.warn({ error: String(error), model: target.model }, 'a model answer broke off');
+      deps.log.warn({ err: error, model: target.model }, 'a model answer broke off');
       sink.cut();
       return true;
     }

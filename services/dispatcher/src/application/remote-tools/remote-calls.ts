@@ -56,7 +56,7 @@ export function createRemoteCalls(deps: RemoteCallDeps): RemoteCalls {
       const done = carryOut(deps, call)
         .catch((error: unknown) => {
           // The row's deadline passes, and the call is told as one whose outcome nobody knows.
-          deps.log.error({ call: call.callId, error: String(error) }, 'the result of a remote call was lost');
+          deps.log.error({ call: call.callId, err: error }, 'the result of a remote call was lost');
         })
         .finally(() => under.delete(key));
       under.set(key, done);
@@ -75,7 +75,7 @@ async function carryOut(deps: RemoteCallDeps, call: RemoteCall): Promise<void> {
   const began = performance.now();
   const answer = await askServer(deps, call).catch((error: unknown): RemoteAnswer => {
     if (!isCodedError(error))
-      deps.log.error({ call: call.callId, error: String(error) }, 'a remote call failed within');
+      deps.log.error({ call: call.callId, err: error }, 'a remote call failed within');
     return { isError: true, text: isCodedError(error) ? error.message : `${call.tool} could not be called.` };
   });
   const resultDigest = createHash('sha256').update(answer.text).digest('hex');

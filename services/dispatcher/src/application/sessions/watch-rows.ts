@@ -55,7 +55,7 @@ export function createRowWatch(deps: WatchRowsDeps): RowWatch {
   };
   const lookNow = (): void => {
     looking ??= look()
-      .catch((error: unknown) => deps.log.warn({ error: String(error) }, 'the list of sessions was not read'))
+      .catch((error: unknown) => deps.log.warn({ err: error }, 'the list of sessions was not read'))
       .finally(() => {
         looking = null;
         clearTimeout(timer);

@@ -65,7 +65,7 @@ function callerOf(deps: McpRouteDeps, request: FastifyRequest, ticket: CallTicke
     person: { ...personOf(request), kind: 'automation' },
     refused: (error, told) => {
       if (!isCodedError(error) || error.status >= 500)
-        deps.log.warn({ error: String(error), request: request.id }, 'a call of an MCP tool failed');
+        deps.log.warn({ err: error, request: request.id }, 'a call of an MCP tool failed');
       return told;
     },
   };
@@ -91,7 +91,7 @@ async function serveMessage(
     await server.connect(transport);
     await transport.handleRequest(request.raw, raw, request.body);
   } catch (error) {
-    deps.log.warn({ error: String(error), request: request.id }, 'an MCP message could not be served');
+    deps.log.warn({ err: error, request: request.id }, 'an MCP message could not be served');
     raw.destroy();
   }
 }

@@ -71,7 +71,8 @@ export function startCli(
         const message = parse(line);
         if (message !== null) yield message;
         else if (line.trim() !== '')
-          log.warn({ sessionId: order.sessionId, line: line.slice(0, 200) }, 'not a message of the program');
+          // its words may be the customer's: only how many there are is told
+          log.warn({ sessionId: order.sessionId, characters: line.length }, 'not a message of the program');
       }
     }
   }

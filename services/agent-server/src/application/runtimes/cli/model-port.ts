@@ -80,10 +80,7 @@ export async function openModelPort(
     answer(request, response)
       .catch((error: unknown) => {
         if (!context.closing.aborted)
-          context.log.warn(
-            { sessionId: context.order.sessionId, error: String(error) },
-            'an exchange was cut',
-          );
+          context.log.warn({ sessionId: context.order.sessionId, err: error }, 'an exchange was cut');
         response.destroy();
       })
       .finally(() => {
@@ -173,7 +170,7 @@ async function relay(
     } catch (error) {
       signal.throwIfAborted();
       if (!isCodedError(error, 'service_unreachable')) throw error;
-      log.warn({ sessionId: order.sessionId, error: error.message }, 'the dispatcher is away; asking again');
+      log.warn({ sessionId: order.sessionId, err: error }, 'the dispatcher is away; asking again');
     }
     await sleep(backoff.next(), signal);
   }

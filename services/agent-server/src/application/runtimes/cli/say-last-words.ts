@@ -36,7 +36,7 @@ export async function sayLastWords(work: CliWork): Promise<string> {
   } catch (error) {
     context.closing.throwIfAborted();
     context.log.warn(
-      { sessionId: context.order.sessionId, error: String(error) },
+      { sessionId: context.order.sessionId, err: error },
       'a session ends without its summary',
     );
   }

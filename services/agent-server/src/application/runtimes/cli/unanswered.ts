@@ -7,5 +7,5 @@ export const unanswered =
   ({ signal, log }: Pick<RuntimeContext, 'signal' | 'log'>) =>
   (error: unknown): void => {
     if (signal.aborted || isPause(error) || isInterrupt(error)) return;
-    log.warn({ error: String(error) }, 'a request of the program stays unanswered');
+    log.warn({ err: error }, 'a request of the program stays unanswered');
   };

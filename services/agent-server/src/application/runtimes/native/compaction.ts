@@ -165,7 +165,7 @@ async function writeNotes(context: StepContext, old: readonly TranscriptMessage[
   } catch (error) {
     context.signal.throwIfAborted();
     context.log.warn(
-      { sessionId: context.order.sessionId, error: String(error) },
+      { sessionId: context.order.sessionId, err: error },
       'a conversation is cut short without notes of the model',
     );
     return '';

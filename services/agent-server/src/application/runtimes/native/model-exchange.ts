@@ -51,10 +51,7 @@ export async function askModel(
       const waits = fault.code === 'service_unreachable' || fault.code === 'awaiting_extension';
       if (!waits) failingSince ??= context.clock.monotonicMs();
       if (failingSince !== null && context.clock.monotonicMs() - failingSince > failingMs) throw fault;
-      context.log.warn(
-        { sessionId: context.order.sessionId, error: fault.message },
-        'the model is asked again',
-      );
+      context.log.warn({ sessionId: context.order.sessionId, err: fault }, 'the model is asked again');
       const asked = fault.details['retryAfterMs'];
       const wait = Math.max(backoff.next(), typeof asked === 'number' ? asked : 0);
       await sleep(wait, fault.code === 'awaiting_extension' ? context.waiting : signal);

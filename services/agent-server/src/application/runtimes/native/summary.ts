@@ -43,7 +43,7 @@ export async function summarise(
   } catch (error) {
     context.closing.throwIfAborted();
     context.log.warn(
-      { sessionId: context.order.sessionId, error: String(error) },
+      { sessionId: context.order.sessionId, err: error },
       'a session ends without its summary',
     );
     return '';
