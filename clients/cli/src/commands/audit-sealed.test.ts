@@ -55,6 +55,18 @@ async function verify(
   anchor?: string,
   key = pair.key.text,
 ) {
+  const { faults, entries, sealed } = await verifyFile(t, log, signed, { anchor, key });
+  return { fault: faults[0]?.fault ?? null, entries, covered: sealed?.covered };
+}
+
+/** The terminal client with nothing but an export, the public key and what was given beside it. */
+async function verifyFile(
+  t: TestContext,
+  log: readonly string[],
+  signed: readonly string[],
+  given: { readonly anchor?: string | undefined; readonly key?: string; readonly session?: string } = {},
+): Promise<AuditVerification> {
+  const { anchor, key = pair.key.text, session: asked } = given;
   const folder = await mkdtemp(join(tmpdir(), 'audit-sealed-'));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'audit.ndjson');
@@ -70,11 +82,11 @@ async function verify(
     fetchJson: () => Promise.reject(new Error('the fleet was asked')),
   });
   const more = anchor === undefined ? [] : ['--from', from];
+  if (asked !== undefined) more.push('--session', asked);
   await program.parseAsync(['audit', 'verify', '--json', '--file', file, '--key', key, ...more], {
     from: 'user',
   });
-  const result = JSON.parse(String(stdout.read())) as AuditVerification;
-  return { fault: result.faults[0]?.fault ?? null, entries: result.entries, covered: result.sealed?.covered };
+  return JSON.parse(String(stdout.read())) as AuditVerification;
 }
 
 test('an export verifies offline with the public key alone', async (t) => {
@@ -89,6 +101,23 @@ test('from an anchor only what is behind it is walked; held against a bare note 
   });
   const note = signCheckpoint(checkpointOf(parsed(lines), 4, 1), pair);
   assert.deepEqual(await verify(t, lines, checkpoints, note), { fault: null, entries: 9, covered: 9 });
+});
+
+test('one session of an export is proved with the public key alone, also one that lies before the anchor', async (t) => {
+  const extent = async (asked: string, signed = checkpoints, anchor?: string) =>
+    (await verifyFile(t, lines, signed, { session: asked, anchor })).session;
+  const whole = { entries: 3, closed: true, signed: true };
+  assert.deepEqual(await extent('s_1'), { chain: 'session:s_1', ...whole });
+  assert.deepEqual(await extent('s_2', checkpoints, checkpoints[1]), { chain: 'session:s_2', ...whole });
+  assert.deepEqual(await extent('s_0', checkpoints, checkpoints[1]), { chain: 'session:s_0', ...whole });
+  // the last checkpoint does not cover it yet
+  const young = { ...whole, signed: false };
+  assert.deepEqual(await extent('s_2', checkpoints.slice(0, 2)), { chain: 'session:s_2', ...young });
+  const { faults } = await verifyFile(t, lines, checkpoints, { session: 's_none', anchor: checkpoints[1] });
+  assert.deepEqual(
+    faults.map(({ chain, fault }) => `${chain} ${fault}`),
+    ['session:s_none missing_chain'],
+  );
 });
 
 test('a rebuilt, cut or set back export is found', async (t) => {

@@ -159,6 +159,22 @@ test('a sink’s file is verified without the fleet; a torn last line is an expo
   assert.equal((await verify(noFleet, '--file', await stored(t, ''))).entries, 0);
 });
 
+test('one session is told from a file, without the fleet; one that is not there is missing', async (t) => {
+  const path = await stored(t, file([...a, ...b.slice(0, 2)]));
+  const { session } = await verify(noFleet, '--file', path, '--session', 's_a');
+  assert.deepEqual(session, { chain: 'session:s_a', entries: 5, closed: true, signed: null });
+  const { text } = await run(noFleet, '--file', path, '--session', 's_b');
+  assert.equal(text, 'verified: 7 entries in 2 chains\nsession:s_b: 2 entries, open\n');
+  assert.deepEqual(found(await verify(noFleet, '--file', path, '--session', 's_c')), [
+    'session:s_c 1 missing_chain',
+  ]);
+  // a broken log proves nothing of a session, not even that it is missing
+  const broken = await stored(t, file([...flipped, ...b]));
+  assert.deepEqual(found(await verify(noFleet, '--file', broken, '--session', 's_b')), [
+    'session:s_a 3 wrong_digest',
+  ]);
+});
+
 test('what is wrong in a file is named', async (t) => {
   assert.deepEqual(found(await verify(noFleet, '--file', await stored(t, file([...flipped, ...b])))), [
     'session:s_a 3 wrong_digest',
@@ -177,7 +193,7 @@ test('what is wrong in a file is named', async (t) => {
 });
 
 test('options that do not go together and files that are not there are refused with what to do', async () => {
-  await assert.rejects(run(noFleet, '--file', 'x', '--session', 's'), { code: 'request_invalid' });
+  await assert.rejects(run(noFleet, '--file', 'x', '--anchor', 'y'), { code: 'request_invalid' });
   await assert.rejects(run(noFleet, '--file', '/none/audit.ndjson'), { code: 'not_found' });
   await assert.rejects(run(fleet(sound), '--session', 's_none'), { code: 'not_found' });
 });

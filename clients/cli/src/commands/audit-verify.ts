@@ -4,23 +4,21 @@ import { citationOf } from '@lemniscate/shared/audit/citation.ts';
 import type { Citation } from '@lemniscate/shared/audit/citation.ts';
 import { toHex } from '@lemniscate/shared/audit/digest.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
-import { logChain } from '@lemniscate/shared/audit/log-chain.ts';
-import { sinkLineSchema } from '@lemniscate/shared/audit/sink-line.ts';
-import type { SinkLine } from '@lemniscate/shared/audit/sink-line.ts';
 import { chainsPageSchema, entriesPageSchema, fromStored } from '@lemniscate/shared/audit/stored-entry.ts';
 import type { ChainsPage, EntriesPage, StoredEntry } from '@lemniscate/shared/audit/stored-entry.ts';
 import { chainFault, createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
 import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts';
-import { createSealVerifier, sealName } from '@lemniscate/shared/audit/verify-seal.ts';
-import { describeSeal, readAnchor, readLogKey, readNotes } from './audit-checkpoints.ts';
-import type { Anchor, SealResult } from './audit-checkpoints.ts';
-import { indexOf, openExport } from './audit-export.ts';
+import { describeSeal, readAnchor, readLogKey } from './audit-checkpoints.ts';
+import type { SealResult } from './audit-checkpoints.ts';
 import { createActingPeople, describePeople } from './audit-people.ts';
 import type { ActingPeople, ActingPerson } from './audit-people.ts';
 import { proveOnline } from './audit-proofs.ts';
 import type { ProvedEntry } from './audit-proofs.ts';
-import { createLogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
-import type { ChainEnd, LogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
+import { describeSession } from './audit-session-extent.ts';
+import type { SessionExtent } from './audit-session-extent.ts';
+import { verifyExport, walkFile } from './audit-verify-export.ts';
+import type { ExportOptions } from './audit-verify-export.ts';
+import type { ChainEnd } from '@lemniscate/shared/audit/verify-log.ts';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
@@ -44,17 +42,15 @@ export interface AuditVerification {
   readonly faults: readonly ChainFault[];
   /** What signed checkpoints say of the entries; absent where no public key was given. */
   readonly sealed?: SealResult;
+  /** What an export has of the session that was asked for. */
+  readonly session?: SessionExtent;
   /** People who acted in it, with the directory's identity beside the pseudonym that was proved. */
   readonly people: readonly ActingPerson[];
 }
 
-interface Options {
-  readonly session?: string;
+interface Options extends ExportOptions {
   readonly file?: string;
   readonly anchor?: string;
-  readonly key?: string;
-  readonly checkpoints?: string;
-  readonly from?: string;
   readonly json?: boolean;
 }
 
@@ -69,6 +65,7 @@ Exit code 0: whole. 1: broken, with the first broken entry of each chain.
                                                  and the signed checkpoints beside it (audit.ndjson.checkpoints)
   lemniscate audit verify --file FOLDER --key log-key.pem.pub
                                                  a copy of what the S3 sink wrote: segments, checkpoints, manifests
+  … --session s_…                                and what the export has of one session
   … --from ANCHOR                                and held against a checkpoint from elsewhere (a SIEM, Object Lock); a line
                                                  of a .checkpoints file has what it takes to walk only what is behind it
   lemniscate audit verify --session s_… --key KEY
@@ -105,13 +102,9 @@ async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVe
       'request_invalid',
       '--from and --checkpoints want the log’s public key: give --key, from the machine that signs (KEY.pub).',
     );
-  if (options.file !== undefined && (options.session !== undefined || options.anchor !== undefined))
-    throw new CodedError(
-      'request_invalid',
-      '--file works without the fleet; leave out --session and --anchor.',
-    );
-  if (options.file !== undefined && options.key !== undefined) return verifySealed(options.file, options);
-  if (options.file !== undefined) return (await walkFile(options.file)).result;
+  if (options.file !== undefined && options.anchor !== undefined)
+    throw new CodedError('request_invalid', '--file works without the fleet; leave out --anchor.');
+  if (options.file !== undefined) return verifyExport(options.file, options);
   const anchors = options.anchor === undefined ? null : await walkFile(options.anchor);
   // an anchor that is broken itself proves nothing
   if (anchors !== null && !anchors.result.verified) return anchors.result;
@@ -263,112 +256,11 @@ function gather(
   return { verified: faults.length === 0, entries, chains: walked.length, faults, people: people.list() };
 }
 
-/**
- * Walks a sink's file. A last line without its line feed is an export in progress and is not looked at.
- * @throws CodedError `not_found`
- */
-async function walkFile(
-  path: string,
-  from = 0,
-  accepted: (line: SinkLine) => void = () => undefined,
-  skipped: (line: SinkLine) => void = () => undefined,
-): Promise<{ result: AuditVerification; ends: ReturnType<LogVerifier['ends']> }> {
-  const verifier = createLogVerifier(from);
-  const people = createActingPeople();
-  const copy = await openExport(path);
-  people.named(await copy.people());
-  let fault = await copy.check();
-  let number = 0;
-  let reached = 0;
-  for await (const line of copy.lines()) {
-    if (fault !== null) break;
-    number += 1;
-    if (from > 0 && indexOf(line) < from) {
-      reached = indexOf(line) + 1;
-      // the rest need not be parsed: only the log's word of itself says which keys and epochs the anchor's place has
-      const own = line.includes(ownChain) ? parseLine(line) : null;
-      if (own?.chain === logChain) skipped(own);
-      continue;
-    }
-    const parsed = parseLine(line);
-    // such a line names no chain, so the file and the line's number stand in
-    fault = parsed === null ? chainFault(path, number, 'unreadable') : verifier.push(parsed);
-    if (fault !== null) break;
-    if (parsed === null) continue;
-    people.saw(parsed);
-    accepted(parsed);
-  }
-  // what the anchor proves must be there before what comes behind it counts
-  if (fault === null && verifier.entries() === 0 && reached < from)
-    fault = chainFault(path, number, 'log_cut', ` (${reached} entries, not ${from})`);
-  const ends = verifier.ends();
-  const faults = fault === null ? [] : [fault];
-  return {
-    result: {
-      verified: fault === null,
-      entries: verifier.entries(),
-      chains: ends.size,
-      faults,
-      people: people.list(),
-    },
-    ends,
-  };
-}
-
-function parseLine(line: string): SinkLine | null {
-  try {
-    const parsed = sinkLineSchema.safeParse(JSON.parse(line));
-    return parsed.success ? parsed.data : null;
-  } catch {
-    // no JSON: the caller names file and line
-    return null;
-  }
-}
-
-const ownChain = `"chain":"${logChain}"`;
-
-/** A file's entries, held against its signed checkpoints and one from outside. */
-async function verifySealed(path: string, options: Options): Promise<AuditVerification> {
-  const anchor = options.from === undefined ? null : await readAnchor(options.from);
-  const result = await walkSealed(path, options, anchor);
-  if (result.verified || anchor?.frontier === undefined) return result;
-  // an anchor of a history that a restore has lost is no place to begin at: the whole log says whether it is excused
-  const whole = await walkSealed(path, options, { note: anchor.note, number: anchor.number });
-  return whole.verified ? whole : result;
-}
-
-async function walkSealed(path: string, options: Options, anchor: Anchor | null): Promise<AuditVerification> {
-  const key = await readLogKey(options.key ?? '');
-  const first = anchor?.frontier === undefined ? 0 : anchor.number;
-  const notes =
-    options.checkpoints === undefined
-      ? await (await openExport(path)).notes(first)
-      : await readNotes(options.checkpoints, first);
-  const seals = createSealVerifier({
-    key,
-    notes,
-    anchors: anchor === null ? [] : [anchor.note],
-    ...(anchor?.frontier === undefined ? {} : { from: anchor.frontier }),
-  });
-  const { result } = await walkFile(path, anchor?.frontier?.size ?? 0, seals.push, seals.learn);
-  const disagreement = result.verified ? seals.finish() : null;
-  // chains alone can be computed anew by anybody: without a checkpoint they prove nothing
-  const isUnsealed =
-    (result.entries > 0 && (notes.length === 0 || seals.covered() === 0)) ||
-    // what lies before an anchor is not walked: an export that has neither it nor a later one may be another log
-    (first > 0 && notes.length === 0);
-  const fault =
-    disagreement ?? (result.verified && isUnsealed ? chainFault(sealName, first, 'unsealed') : null);
-  const sealed = { covered: seals.covered(), checkpoints: seals.checkpoints(), restores: seals.restores() };
-  if (fault === null) return { ...result, sealed };
-  return { ...result, verified: false, faults: [fault], sealed };
-}
-
 function describe(result: AuditVerification): string {
   const broken = result.faults.map(({ message }) => `BROKEN ${makeVisibleLine(message)}\n`).join('');
   const extent = `${result.entries} entries in ${result.chains} ${result.chains === 1 ? 'chain' : 'chains'}`;
   const seal = describeSeal(result.sealed);
   return result.verified
-    ? `verified: ${extent}\n${describePeople(result.people)}${seal}`
+    ? `verified: ${extent}\n${describeSession(result.session)}${describePeople(result.people)}${seal}`
     : `${broken}not verified: ${extent} are whole\n`;
 }
