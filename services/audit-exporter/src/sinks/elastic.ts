@@ -14,10 +14,16 @@ export interface ElasticOptions {
   readonly caFile?: string | undefined;
 }
 
+/** A name such as `document_parsing_exception`: it goes into the log, so a receiver's own words do not pass for one. */
+const errorType = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,63}$/)
+  .catch('refused');
+
 const bulkSchema = z.looseObject({
   items: z.array(
     z.looseObject({
-      create: z.looseObject({ status: z.int(), error: z.looseObject({ type: z.string() }).optional() }),
+      create: z.looseObject({ status: z.int(), error: z.looseObject({ type: errorType }).optional() }),
     }),
   ),
 });

@@ -158,6 +158,21 @@ test('otlp: of a partial success only what was rejected is set aside, however ma
   assert.deepEqual([...new Set(receiver.received())], log.map(idOf));
 });
 
+test('elastic: why an entry is refused is a name of theirs, never their words', async (t) => {
+  const said = ['document_parsing_exception', 'cannot read "ann@example.org" in field x'];
+  for (const type of said) {
+    const items = [{ create: { status: 201 } }, { create: { status: 400, error: { type, reason: type } } }];
+    const answer = () => ({ status: 200, body: { errors: true, items } });
+    const receiver = await startFaultReceiver({ ...elasticProtocol, answer });
+    t.after(receiver.close);
+    const sink = createElasticSink({ url: receiver.url, index: 'audit', apiKey: key });
+    await sink.open();
+    const [refused] = await sink.deliver(log.slice(0, 2), AbortSignal.timeout(5_000));
+    assert.equal(refused?.reason, type === said[0] ? type : 'refused');
+    await sink.close();
+  }
+});
+
 test('otlp: a 200 that no collector has written proves nothing', async (t) => {
   const pages: unknown[] = ['a page of a proxy', { partialSuccess: { rejectedLogRecords: 'some' } }];
   for (const body of pages) {
