@@ -5,7 +5,7 @@ import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 export type LogLevel = 'info' | 'warn' | 'error';
 
 /** Writes one record; fields are codes, names and counts, never an entry's body. */
-export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void;
+export type Log = (level: LogLevel, message: string, fields?: object) => void;
 
 /** One JSON line a record, as every service writes them; secrets are replaced. */
 export function createLog(write: (line: string) => void, now: () => Date): Log {

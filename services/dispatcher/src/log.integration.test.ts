@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { createLogger } from './log.ts';
-import { testVariable } from './testing/test-database.ts';
+import { testVariable } from './testing/test-variable.ts';
 
 const marker = 'PLANTEDvalueMARKER';
 

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { after, before, test } from 'node:test';
+import { z } from 'zod';
 import { focusColumns } from '@lemniscate/shared/costs/focus.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { noTokens } from '@lemniscate/shared/model/usage.ts';
@@ -369,9 +370,11 @@ test('what people decided about costs is in the audit log, with who and what; a 
   });
   const fleet = await told('fleet:main');
   assert.ok(fleet['price.set'] !== undefined);
-  const { reasonCommitment, ...corrected } = fleet['costs.corrected'] ?? assert.fail();
+  const { reasonCommitment, ...corrected } = z
+    .looseObject({ reasonCommitment: z.string() })
+    .parse(fleet['costs.corrected']);
   // why is a person's own words: they are kept with the costs, and the log commits to them
-  assert.match(String(reasonCommitment), /^[0-9a-f]{64}$/);
+  assert.match(reasonCommitment, /^[0-9a-f]{64}$/);
   assert.doesNotMatch(JSON.stringify(corrected), /the list price was 6/);
   const [kept] = await record.database.query<{ reason: string }>(
     `SELECT reason FROM cost_entries WHERE kind = 'correction' AND reason = 'the list price was 6' LIMIT 1`,
