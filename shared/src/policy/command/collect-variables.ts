@@ -1,7 +1,8 @@
+import { collectRead, readers } from './collect-read.ts';
 import { spend } from './scope.ts';
 import type { Scope } from './scope.ts';
 import { forEachChild } from './syntax/bash-syntax.ts';
-import type { Assignment, SyntaxNode, Word } from './syntax/bash-syntax.ts';
+import type { Assignment, Command, SyntaxNode, Word } from './syntax/bash-syntax.ts';
 import { mark } from './syntax/marks.ts';
 import { wordFields, wordTexts } from './syntax/word-values.ts';
 
@@ -13,11 +14,33 @@ const maxValues = 12;
  * an assignment stands in a branch or behind its use. Runs twice, so that a value built from another is seen.
  */
 export function collectVariables(root: SyntaxNode, scope: Scope): void {
-  if (!/[$]/.test(scope.source) || !/=|\b(for|select)\b/.test(scope.source)) return;
-  for (let round = 0; round < 2; round += 1) collectFrom(root, scope);
+  if (!/[$]/.test(scope.source) || !/=|\b(for|select|set|read|function)\b|\(\)/.test(scope.source)) return;
+  const found: Found = {
+    functions: /\(\)|\bfunction\b/.test(scope.source) ? functionsOf(root, scope) : new Set(),
+    reads: readers.test(scope.source),
+  };
+  for (let round = 0; round < 2; round += 1) collectFrom(root, scope, found);
 }
 
-function collectFrom(node: SyntaxNode, scope: Scope): void {
+/** What of the script was looked for once. */
+interface Found {
+  readonly functions: ReadonlySet<string>;
+  /** It has builtins that read into variables. */
+  readonly reads: boolean;
+}
+
+/** Names that the script gives to functions; what they are called with are their parameters. */
+function functionsOf(node: SyntaxNode, scope: Scope): Set<string> {
+  spend(scope.shared);
+  const found = new Set<string>();
+  if (node.type === 'Function') found.add(node.name.value);
+  forEachChild(node, (child) => {
+    for (const name of functionsOf(child, scope)) found.add(name);
+  });
+  return found;
+}
+
+function collectFrom(node: SyntaxNode, scope: Scope, found: Found): void {
   spend(scope.shared);
   if (node.type === 'Assignment') collectAssignment(node, scope);
   if (node.type === 'For' || node.type === 'Select')
@@ -28,8 +51,12 @@ function collectFrom(node: SyntaxNode, scope: Scope): void {
     node.operation.operator.endsWith('=')
   )
     add(scope, node.parameter, wordTexts(node.operation.operand, scope));
-  if (node.type === 'Command') collectDeclared(node.args, scope);
-  forEachChild(node, (child) => collectFrom(child, scope));
+  if (node.type === 'Command') {
+    collectDeclared(node.args, scope);
+    collectParameters(node, scope, found.functions);
+  }
+  if (found.reads) collectRead(node, scope, (name, values) => add(scope, name, values));
+  forEachChild(node, (child) => collectFrom(child, scope, found));
 }
 
 function collectAssignment(node: Assignment, scope: Scope): void {
@@ -48,6 +75,20 @@ function joined(scope: Scope, node: Assignment): string[] {
   if (node.value.type === 'ArrayValue') return [];
   const tails = wordTexts(node.value, scope);
   return (scope.shared.variables.get(node.name) ?? []).flatMap((head) => tails.map((tail) => head + tail));
+}
+
+/** `set -- A B` and `f A B` of a function: what `$1`, `$2`, `"$@"` may be. */
+function collectParameters({ name, args }: Command, scope: Scope, functions: ReadonlySet<string>): void {
+  const isSet = name?.value === 'set';
+  if (name === undefined || (!isSet && !functions.has(name.value))) return;
+  const from = isSet ? args.findIndex((arg) => arg.text === '--') + 1 : 0;
+  if (isSet && from === 0) return;
+  const values = args
+    .slice(from, from + maxValues)
+    .map((arg) => (arg.type === 'Word' ? wordTexts(arg, scope) : [arg.text]));
+  for (const [index, texts] of values.entries()) add(scope, String(index + 1), texts);
+  const all = values.map((texts) => texts[0] ?? mark.unknown).join(mark.split);
+  if (values.length > 0) for (const list of ['@', '*']) add(scope, list, [all]);
 }
 
 /** `export "D=/etc"`: the parser sees a word where bash sees an assignment. */

@@ -21,6 +21,7 @@ const windowsPath = /^(?:[A-Za-z]:|%|\.{0,2}\\)/;
  * of Windows do not. A second reading, never instead of the first: `\s\u\d\o` is `sudo` in bash.
  */
 export function windowsName(raw: string): string | undefined {
+  if (/^["']?%comspec%["']?$/i.test(raw)) return 'cmd';
   // a caret takes away what the next character means to cmd
   if (/^\^?\w[\w^.-]*$/.test(raw) && raw.includes('^')) return raw.replaceAll('^', '');
   const path = raw.replace(/^["']+|["']+$/g, '');

@@ -3,10 +3,10 @@ import { callOf } from './calls.ts';
 import type { Words } from './calls.ts';
 import { coveredWords } from './free-commands.ts';
 import { plainBuildWords } from './hardening/build-words.ts';
-import { plainGitWords } from './hardening/git-words.ts';
+import { plainGitWords, withoutOwnFolder } from './hardening/git-words.ts';
 import { optionWritesDevice, riskyOptions } from './hardening/options.ts';
 import { programDoubts } from './hardening/programs.ts';
-import type { Doubt } from './hardening/programs.ts';
+import type { Doubt } from './hardening/doubt.ts';
 import { integerName, variableDoubt } from './hardening/variables.ts';
 import { isHarmlessBuiltin } from './harmless-builtins.ts';
 import { isInterpreter, readsCodeFromInput, readsOwnCommands } from './interpreters.ts';
@@ -24,7 +24,7 @@ import { UnreadableScript } from './syntax/bash-syntax.ts';
 import { isKnown, mark } from './syntax/marks.ts';
 import type { Inner } from './wrappers/inner.ts';
 import { readShell, shells } from './wrappers/shells.ts';
-import { unwrap } from './wrappers/unwrap.ts';
+import { runsPackages, unwrap } from './wrappers/unwrap.ts';
 import { windowsRefusalsIn } from './windows/judge-windows-line.ts';
 
 /** Why a piece asks that an approval command of the policy covers. */
@@ -69,12 +69,14 @@ export function judgeCall(given: Words, scope: Scope, facts: Circumstances, judg
   const plain = withoutHarmlessOptions(call, scope);
   const { rules } = scope.shared;
   const covered = coveredBehind(facts.lead ?? [], plain.words, scope);
-  judgeInners(call, scope, facts, covered, judgeCode);
+  const inners = unwrap(call, facts.text);
+  judgeInners(call, inners, scope, facts, covered, judgeCode);
   if (facts.text !== undefined && readsShellCode(call))
     refusalsOnly(scope, () => judgeCode(facts.text ?? '', deeper(scope, {})));
   if (runsFiles(call))
     for (const file of facts.files ?? []) refusalsOnly(scope, () => judgeCode(file, deeper(scope, {})));
-  const doubt = firstDoubt(plain, covered) ?? inputDoubt(call, scope, facts);
+  const doubt =
+    firstDoubt(plain, covered) ?? runDoubt(call, inners, covered) ?? inputDoubt(call, scope, facts);
   const flagged = noteFlagged(scope, text, writtenPaths(call));
   const guarded = mayBeGuarded(rules.approval, plain, scope.shared);
   if (guarded) noteGuarded(scope, text, approvalReason);
@@ -156,12 +158,12 @@ function rest(call: Call, from: number): Words {
 
 function judgeInners(
   call: Call,
+  inners: readonly Inner[],
   scope: Scope,
   facts: Circumstances,
   covered: number,
   judgeCode: JudgeCode,
 ): void {
-  const inners = unwrap(call, facts.text);
   if (inners.length > maxInners) throw new TooMuchWork('the command runs too many others to be judged');
   for (const inner of inners) {
     const kept = inner.keepsInput === true;
@@ -247,8 +249,15 @@ export function refusalsOnly(scope: Scope, judge: () => void): void {
 }
 
 function withoutHarmlessOptions(call: Call, scope: Scope): Call {
-  const kept = call.name === 'git' ? plainGitWords(call.words) : withoutBuildLooks(call, scope);
+  const kept = call.name === 'git' ? withoutGitLooks(call, scope) : withoutBuildLooks(call, scope);
   return kept === call.words ? call : { ...call, words: kept, raws: kept };
+}
+
+/** A folder of the working copy (`-C sub`) is as good as a `cd` to it, unless a free command names it itself. */
+function withoutGitLooks({ words, cwd }: Call, scope: Scope): readonly string[] {
+  const plain = plainGitWords(words);
+  const { free } = scope.shared.rules;
+  return coveredWords(free, plain, scope.shared) > 0 ? plain : withoutOwnFolder(plain, cwd);
 }
 
 /** A free command that names the options itself is compared as it stands. */
@@ -279,6 +288,14 @@ const writers: readonly string[] = [
   'local',
   'wait',
 ];
+
+/** What a package's program is told to do by its own options: `npx eslint -o FILE`, `uv run python -c …`. */
+function runDoubt(call: Call, inners: readonly Inner[], covered: number): string | undefined {
+  if (!runsPackages(call)) return undefined;
+  const inner = inners.find(({ run }) => !('code' in run));
+  if (inner === undefined || 'code' in inner.run) return undefined;
+  return firstDoubt(callOf(inner.run, call.cwd), covered - inner.from);
+}
 
 function firstDoubt(call: Call, covered: number): string | undefined {
   const risky = riskyOptions(call).map(({ index, option, effect }): Doubt => ({

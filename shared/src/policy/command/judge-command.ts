@@ -60,12 +60,22 @@ function judge(command: string, rules: CommandRules, isLate: IsLate): Judged {
     walkScript(script, scope);
     judgeLatentCode(scope);
     judgeEvaluated(scope);
+    judgeAsWindows(command, scope);
     const { pieces, guarded } = scope.shared;
     return { judgement: { verdict: verdictOf(pieces), pieces }, guarded: guarded.size > 0 };
   } catch (error) {
     if (error instanceof UnreadableScript) return unguarded(unreadLine(command, error.message));
     return unreadable(command, error instanceof Error ? error.message : 'the judgement failed');
   }
+}
+
+/** A drive's path whose last backslash bash takes for an escape: `cd C:\\; del *` is one command to it. */
+const escapedEnd = /[a-z]:\\(?:[^\n"'|&;<>]*\\)?[;&|)\s]/i;
+
+/** Such a line is read the way of Windows too; what is refused there is refused. */
+function judgeAsWindows(command: string, scope: Scope): void {
+  if (command.includes('\n') || !escapedEnd.test(command)) return;
+  for (const { text, reason } of windowsRefusalsIn(command)) note(scope, text, 'refuse', reason);
 }
 
 const unguarded = (judgement: CommandJudgement): Judged => ({ judgement, guarded: false });

@@ -134,10 +134,11 @@ export function printedFiles(command: Command, scope: Scope): string[] {
       'target' in redirect && redirect.target !== undefined ? [redirect.target] : [],
     ),
   ];
-  return words.flatMap((word) => (word.text.startsWith('<(') ? substituted(word, scope) : []));
+  return words.flatMap((word) => (word.text.startsWith('<(') ? substitutedTexts(word, scope) : []));
 }
 
-function substituted(node: SyntaxNode, scope: Scope): string[] {
+/** What the process substitutions in a word print, each where it is known. */
+export function substitutedTexts(node: SyntaxNode, scope: Scope): string[] {
   if (node.type === 'ProcessSubstitution') {
     const statements = node.script?.commands ?? [];
     const inside = { ...scope, source: node.script?.source ?? scope.source };
@@ -145,7 +146,7 @@ function substituted(node: SyntaxNode, scope: Scope): string[] {
   }
   const found: string[] = [];
   forEachChild(node, (child) => {
-    found.push(...substituted(child, scope));
+    found.push(...substitutedTexts(child, scope));
   });
   return found;
 }

@@ -1,3 +1,5 @@
+import { joinPath, plainPath } from '../paths/path-kind.ts';
+import { hasUnknown, isKnown } from '../syntax/marks.ts';
 import { gitCommandAt, settingOf } from '../wrappers/git.ts';
 
 /** Settings of git that only change how things look or who signs. */
@@ -25,4 +27,32 @@ export function plainGitWords(words: readonly string[]): readonly string[] {
     return !(word === '-c' && isHarmlessSetting(words[index + 1] ?? ''));
   });
   return kept.length === words.length ? words : kept;
+}
+
+/** A folder below the working directory is the project's own, like the directory itself. */
+export function isOwnFolder(path: string, cwd: string): boolean {
+  const { base, climbs } = plainPath(path, cwd);
+  // a pattern of visible names stays below
+  return base === 'here' && climbs === 0 && (isKnown(path) || (!hasUnknown(path) && !/^\.|\/\./.test(path)));
+}
+
+/** More folders than this are no command of a person. */
+const maxFolders = 4;
+
+/**
+ * Without `-C FOLDER` in front of the subcommand where the folder is the working copy's own: `git -C sub status` is
+ * `cd sub && git status`, which is free as well. A repository below that is hostile is the same danger in both.
+ * @returns the same array if there is none
+ */
+export function withoutOwnFolder(
+  words: readonly string[],
+  cwd: string,
+  left = maxFolders,
+): readonly string[] {
+  const end = gitCommandAt(words);
+  const at = words.findIndex((word, index) => word === '-C' && index + 1 < end);
+  const folder = words[at + 1];
+  if (left === 0 || at < 0 || folder === undefined || !isOwnFolder(folder, cwd)) return words;
+  const rest = words.filter((_, index) => index !== at && index !== at + 1);
+  return withoutOwnFolder(rest, joinPath(folder, cwd), left - 1);
 }

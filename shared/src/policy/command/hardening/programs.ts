@@ -1,47 +1,41 @@
-import { hasUnknown, isKnown, mark } from '../syntax/marks.ts';
+import { hasUnknown, mark } from '../syntax/marks.ts';
 import type { Call } from '../refused/call.ts';
-import { isTemporary, pathKind, plainPath } from '../paths/path-kind.ts';
+import { isTemporary, pathKind } from '../paths/path-kind.ts';
 import { deletesUnknown } from '../refused/destruction.ts';
 import { chmodMode, modeEffect } from '../refused/permissions.ts';
 import { gitCommandAt, settingOf } from '../wrappers/git.ts';
-import { isHarmlessSetting } from './git-words.ts';
+import { isHarmlessSetting, isOwnFolder } from './git-words.ts';
 import { readEmbedded } from '../wrappers/embedded-code.ts';
 import { sedEffects } from './sed-script.ts';
+import { clientDoubts } from './client-commands.ts';
+import { doubtAt } from './doubt.ts';
+import { makeVariables } from './make-variables.ts';
+import { placeDoubts } from './places.ts';
+import { variableDoubt } from './variables.ts';
+import type { Doubt, Doubts } from './doubt.ts';
 
-/** A reason to ask although the command is free. */
-export interface Doubt {
-  /** Place of the word that raises it; a free command that names this word lifts the doubt. */
-  readonly index: number;
-  readonly reason: string;
-}
-
-type Doubts = (call: Call) => Doubt | undefined;
-
-const at = (index: number, reason: string): Doubt | undefined => (index > 0 ? { index, reason } : undefined);
-
-/** sed's scripts: `-e`, or the first operand. A file of commands (`-f`) is code that nobody has read. */
+/** sed's scripts: the `-e`s are lines of one, else it is the first operand. A file of commands is code nobody has read. */
 const sed: Doubts = (call) => {
   const words = call.words;
-  const scripts = words.flatMap((word, index) =>
-    /^(-[a-zA-Z]*e|--expression)$/.test(words[index - 1] ?? '')
-      ? [index]
-      : word.startsWith('--expression=')
-        ? [index]
-        : [],
-  );
   const file = words.findIndex((word) => /^(-[a-zA-Z]*f|--file.*)$/.test(word));
-  if (file > 0) return at(file, 'sed reads its commands from a file');
+  if (file > 0) return doubtAt(file, 'sed reads its commands from a file');
+  const expressions = words.flatMap((word, index) =>
+    index > 0 &&
+    (/^(-[a-zA-Z]*e|--expression)$/.test(words[index - 1] ?? '') || /^(--expression=|-[nEsuz]*e.)/.test(word))
+      ? [index]
+      : [],
+  );
   const operand = words.findIndex((word, index) => index > 0 && !word.startsWith('-'));
-  const places = scripts.length > 0 ? scripts : operand > 0 ? [operand] : [];
-  for (const index of places) {
-    const script = (words[index] ?? '').replace(/^--expression=/, '');
-    if (script === mark.unknown) return at(index, 'the sed script is known only when it runs');
-    const effects = sedEffects(script);
-    if (effects === undefined && !hasUnknown(script)) return at(index, 'the sed script is not understood');
-    const effect = effects?.[0];
-    if (effect !== undefined) return at(index, `the sed script ${effect}`);
-  }
-  return undefined;
+  const places = expressions.length > 0 ? expressions : operand > 0 ? [operand] : [];
+  const last = places.at(-1);
+  if (last === undefined) return undefined;
+  const scripts = places.map((index) => (words[index] ?? '').replace(/^(--expression=|-[nEsuz]*e(?=.))/, ''));
+  if (scripts.includes(mark.unknown)) return doubtAt(last, 'the sed script is known only when it runs');
+  const script = scripts.join('\n');
+  const effects = sedEffects(script);
+  if (effects === undefined && !hasUnknown(script)) return doubtAt(last, 'the sed script is not understood');
+  const effect = effects?.[0];
+  return effect === undefined ? undefined : doubtAt(last, `the sed script ${effect}`);
 };
 
 /** awk's ways out of the stream: POSIX awk, "Output Statements" and "system()". */
@@ -65,22 +59,22 @@ function withoutGroups(program: string): string {
 const awk: Doubts = (call) => {
   for (const [index, word] of call.words.entries()) {
     if (index === 0) continue;
-    if (word.length > maxProgram) return at(index, 'the awk program is too long to be read');
+    if (word.length > maxProgram) return doubtAt(index, 'the awk program is too long to be read');
     if (/^(-|\/dev\/stdin)$/.test(word) && /^(-f|--file)$/.test(call.words[index - 1] ?? ''))
-      return at(index, 'awk reads its program from the standard input');
+      return doubtAt(index, 'awk reads its program from the standard input');
     const program = word
       .replace(/>>?\s*"\/dev\/(null|stdout|stderr)"/g, '')
       .replace(/"(?:\\.|[^"\\])*"/gs, '""');
     // inside parentheses `>` compares
     const statements = withoutGroups(program);
     if (word === mark.unknown && !(call.words[index - 1] ?? '').startsWith('-') && isProgram(call, index))
-      return at(index, 'the awk program is known only when it runs');
-    if (awkRuns.test(program)) return at(index, 'the awk program runs code');
+      return doubtAt(index, 'the awk program is known only when it runs');
+    if (awkRuns.test(program)) return doubtAt(index, 'the awk program runs code');
     if (awkWrites.test(statements) && !word.startsWith('-F'))
-      return at(index, 'the awk program writes a file');
-    if (/^(-i|--include|-l|--load|-E|--exec|-f|--file)/.test(word)) return at(index, 'awk loads a file');
+      return doubtAt(index, 'the awk program writes a file');
+    if (/^(-i|--include|-l|--load|-E|--exec|-f|--file)/.test(word)) return doubtAt(index, 'awk loads a file');
     if (/^(-[opd]|--pretty-print|--profile|--dump-variables)/.test(word) && call.name === 'gawk')
-      return at(index, 'awk writes a file');
+      return doubtAt(index, 'awk writes a file');
   }
   return undefined;
 };
@@ -99,7 +93,8 @@ const gitOptions: readonly {
 }[] = [
   {
     pattern: /^--output(=|$)/,
-    commands: /^(diff|log|show|format-patch|archive|diff-tree)$/,
+    commands:
+      /^(diff(-\w+)?|log|show|format-patch|archive|stash|range-diff|shortlog|whatchanged|rev-list|reflog)$/,
     reason: 'git writes a file',
   },
   { pattern: /^-o$/, commands: /^(archive|bundle)$/, reason: 'git writes a file' },
@@ -112,8 +107,14 @@ const gitOptions: readonly {
   },
   { pattern: /^(-O|--open-files-in-pager)/, commands: /^grep$/, reason: 'git runs code' },
   {
-    pattern: /^(--upload-pack|-u$)/,
+    pattern: /^--upload-pack/,
     commands: /^(clone|fetch|pull|ls-remote|fetch-pack)$/,
+    reason: 'git runs code',
+  },
+  { pattern: /^-u/, commands: /^clone$/, reason: 'git runs code' },
+  {
+    pattern: /^--(smtp-server|sendmail-cmd|to-cmd|cc-cmd|header-cmd)/,
+    commands: /^send-email$/,
     reason: 'git runs code',
   },
   { pattern: /^--receive-pack/, commands: /^(push|send-pack)$/, reason: 'git runs code' },
@@ -122,25 +123,18 @@ const gitOptions: readonly {
     commands: /^(clone|init)$/,
     reason: 'git reads settings that it may run',
   },
-  { pattern: /^--ext-diff$/, reason: 'git runs code' },
+  { pattern: /^--(ext-diff|textconv)$/, reason: 'git runs code' },
   { pattern: /^(foreach)$/, commands: /^submodule$/, reason: 'git runs code' },
   { pattern: /^(run)$/, commands: /^(bisect|hook)$/, reason: 'git runs code' },
   { pattern: /^--.*-filter/, commands: /^filter-branch$/, reason: 'git runs code' },
   { pattern: /^ext::/, reason: 'git runs code' },
   {
     pattern:
-      /^(alias\.|core\.(sshcommand|pager|editor|fsmonitor|hookspath|askpass|gitproxy|attributesfile)|diff\..*|.*\.(cmd|textconv|clean|smudge|process|program|command|helper|driver)$|sequence\.editor|include|includeif|init\.templatedir|uploadpack)/i,
+      /^(alias\.|core\.(worktree|sshcommand|pager|editor|fsmonitor|hookspath|askpass|gitproxy|attributesfile)|diff\..*|.*\.(cmd|textconv|clean|smudge|process|program|command|helper|driver)$|sequence\.editor|include|includeif|init\.templatedir|uploadpack)/i,
     commands: /^config$/,
     reason: 'git settings that git runs',
   },
 ];
-
-/** A folder below the working directory is the project's own, like the directory itself. */
-function isInside(path: string, cwd: string): boolean {
-  const { base, climbs } = plainPath(path, cwd);
-  // a pattern of visible names stays below
-  return base === 'here' && climbs === 0 && (isKnown(path) || (!hasUnknown(path) && !/^\.|\/\./.test(path)));
-}
 
 const git: Doubts = (call) => {
   const place = gitCommandAt(call.words);
@@ -148,55 +142,93 @@ const git: Doubts = (call) => {
     const word = call.words[index] ?? '';
     const setting = settingOf(call.words[index - 1] ?? '', word);
     if (setting !== undefined && !isHarmlessSetting(setting))
-      return at(index, 'git settings that git may run');
-    const inside = word === '-C' && isInside(call.words[index + 1] ?? '', call.cwd);
+      return doubtAt(index, 'git settings that git may run');
+    const inside = word === '-C' && isOwnFolder(call.words[index + 1] ?? '', call.cwd);
     if (!inside && /^(-C|--exec-path|--git-dir|--work-tree|--namespace)/.test(word) && word !== '--exec-path')
-      return at(index, 'git works in another place, whose settings it may run');
+      return doubtAt(index, 'git works in another place, whose settings it may run');
   }
   const command = call.words[place] ?? '';
   if (command === 'format-patch' && !call.words.includes('--stdout'))
-    return at(place + 1, 'git writes files');
+    return doubtAt(place + 1, 'git writes files');
   for (const [index, word] of call.words.entries()) {
     if (index <= place) continue;
+    if (word === '--') break;
     const option = gitOptions.find(
       (entry) => entry.pattern.test(word) && (entry.commands?.test(command) ?? true),
     );
     // `git config NAME` alone reads
     const reads = command === 'config' && index === call.words.length - 1;
-    if (option !== undefined && !reads) return at(index, option.reason);
+    if (option !== undefined && !reads) return doubtAt(index, option.reason);
   }
   return undefined;
 };
 
-/** `make SHELL=…` and the like replace what runs the recipes. */
-const make: Doubts = (call) => {
-  const index = call.words.findIndex(
-    (word, place) => place > 0 && /^(\.?SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES)[:+?]*=/.test(word),
+const makeInput: Doubts = (call) =>
+  doubtAt(
+    call.words.findIndex(
+      (word, place) =>
+        /^(-|\/dev\/stdin)$/.test(word) && /^(-f|--file|--makefile)$/.test(call.words[place - 1] ?? ''),
+    ),
+    'make reads its rules from the standard input',
   );
-  if (index > 0) return at(index, 'replaces the shell of make');
-  const input = call.words.findIndex(
-    (word, place) =>
-      /^(-|\/dev\/stdin)$/.test(word) && /^(-f|--file|--makefile)$/.test(call.words[place - 1] ?? ''),
+
+/** Goals of Maven plugins that run what their settings name, and settings that name a program. */
+const mvn: Doubts = (call) =>
+  doubtAt(
+    call.words.findIndex(
+      (word) =>
+        /(^|:)(exec|exec-maven-plugin|antrun|maven-antrun-plugin|groovy|gmavenplus|gmavenplus-plugin)(:[\w.-]+)?:[\w-]+(@\w+)?$/.test(
+          word,
+        ) || /^-D(exec\.\w+|jvm|maven\.ext\.class\.path|surefire\.jvm)=/.test(word),
+    ),
+    'Maven runs a program',
   );
-  return at(input, 'make reads its rules from the standard input');
+
+/** `date 010100002030`, `hostname NAME`. */
+const setsSystem =
+  (operand: RegExp, reason: string): Doubts =>
+  (call) =>
+    doubtAt(
+      call.words.findIndex(
+        (word, place) =>
+          place > 0 &&
+          operand.test(word) &&
+          !/^-[dfrI]$|^--(date|file|reference)$/.test(call.words[place - 1] ?? ''),
+      ),
+      reason,
+    );
+
+/** `go env -w NAME=value` keeps what a variable would set once; `go generate` runs what comments say. */
+const goEnv: Doubts = (call) => {
+  if (call.words[1] !== 'env' || !call.words.includes('-w')) return undefined;
+  return doubtAt(
+    call.words.findIndex((word) => {
+      const [, name, value = ''] = /^(\w+)=(.*)$/s.exec(word) ?? [];
+      return (
+        name !== undefined &&
+        (variableDoubt(name, value) !== undefined || /^(CC|CXX|GOROOT|PKG_CONFIG)$/.test(name))
+      );
+    }),
+    'go settings that go runs',
+  );
 };
 
 /** An editor or pager that is told to run something when it opens. */
 const opensWithCode: Doubts = (call) =>
-  at(
+  doubtAt(
     call.words.findIndex((word, place) => place > 0 && /^\+.*[!|]/.test(word)),
     'runs code when it opens',
   );
 
 const socat: Doubts = (call) =>
-  at(
+  doubtAt(
     call.words.findIndex((word) => /(^|,)(exec|system|shell):/i.test(word)),
     'runs code',
   );
 
 const npmSettings: Doubts = (call) => {
   if (call.words[1] !== 'config' && call.words[1] !== 'set') return undefined;
-  return at(
+  return doubtAt(
     call.words.findIndex((word) =>
       /^(script-shell|shell|node-options|prefix|globalconfig|userconfig)(=|$)/.test(word),
     ),
@@ -222,19 +254,19 @@ const unpacksInto =
     const extracts =
       call.name === 'unzip' ||
       call.words.slice(1).some((word) => /^-?[a-zA-Z]*x|^--(extract|get)$/.test(word));
-    return extracts ? at(index, 'writes into the system tree') : undefined;
+    return extracts ? doubtAt(index, 'writes into the system tree') : undefined;
   };
 
 const writesSystem: Doubts = (call) => {
   const index = call.words.findLastIndex((word, place) => place > 0 && !word.startsWith('-'));
   return index > 0 && isInSystem((call.words[index] ?? '').replace(/^of=/, ''), call.cwd)
-    ? at(index, 'writes into the system tree')
+    ? doubtAt(index, 'writes into the system tree')
     : undefined;
 };
 
 /** `tee` is a redirection that is spelled as a command; only a free command that names the file lifts that. */
 const tee: Doubts = (call) =>
-  at(
+  doubtAt(
     call.words.findIndex(
       (word, place) =>
         place > 0 && word !== '' && !word.startsWith('-') && pathKind(word, call.cwd) !== 'sink',
@@ -242,10 +274,12 @@ const tee: Doubts = (call) =>
     'writes a file',
   );
 
-const ddUnknown: Doubts = (call) => {
-  const index = call.words.findIndex((word) => word.startsWith('of=') && hasUnknown(word));
-  return at(index, 'what is written is known only when it runs');
-};
+/** `of=` is a redirection that is spelled as an operand, as `tee` is one that is spelled as a command. */
+const dd: Doubts = (call) =>
+  doubtAt(
+    call.words.findIndex((word) => word.startsWith('of=') && pathKind(word.slice(3), call.cwd) !== 'sink'),
+    'writes a file',
+  );
 
 const rm: Doubts = (call) =>
   deletesUnknown(call)
@@ -255,24 +289,26 @@ const rm: Doubts = (call) =>
 const chmod: Doubts = (call) => {
   const mode = chmodMode(call);
   return mode !== undefined && modeEffect(mode) === 'unknown'
-    ? at(call.words.indexOf(mode), 'the mode is known only when it runs')
+    ? doubtAt(call.words.indexOf(mode), 'the mode is known only when it runs')
     : undefined;
 };
 
 const chown: Doubts = (call) => {
   const index = call.words.findIndex((word, place) => place > 0 && !word.startsWith('-'));
-  return hasUnknown(call.words[index] ?? '') ? at(index, 'the owner is known only when it runs') : undefined;
+  return hasUnknown(call.words[index] ?? '')
+    ? doubtAt(index, 'the owner is known only when it runs')
+    : undefined;
 };
 
 const umask: Doubts = (call) => {
   const index = call.words.findIndex(
     (word, place) => place > 0 && (/^0*[0-7]?[0-7]?[0145]$/.test(word) || /[oa][+=].*w/.test(word)),
   );
-  return at(index, 'opens the permissions of every new file');
+  return doubtAt(index, 'opens the permissions of every new file');
 };
 
 /** `\\!`, `.shell`, `system`: a client's own way to a shell. */
-const ownEscapes: Doubts = (call) => at(readEmbedded(call)[0]?.from ?? 0, 'runs code');
+const ownEscapes: Doubts = (call) => doubtAt(readEmbedded(call)[0]?.from ?? 0, 'runs code');
 
 const always =
   (reason: string): Doubts =>
@@ -290,12 +326,14 @@ const source: Doubts = (call) => {
   const index = call.words.findIndex(
     (word, place) => place > 0 && (readsItself.test(word) || hasUnknown(word)),
   );
-  return at(index, 'runs a text that is known only when it runs');
+  return doubtAt(index, 'runs a text that is known only when it runs');
 };
 
-const shopt: Doubts = (call) => at(call.words.indexOf('expand_aliases'), 'lets aliases replace commands');
+const shopt: Doubts = (call) =>
+  doubtAt(call.words.indexOf('expand_aliases'), 'lets aliases replace commands');
 
-const set: Doubts = (call) => at(call.words.indexOf('-k'), 'makes every NAME=value an environment variable');
+const set: Doubts = (call) =>
+  doubtAt(call.words.indexOf('-k'), 'makes every NAME=value an environment variable');
 
 /** The second operand is what they write. @param valued options whose value is the next word */
 const writesSecond =
@@ -308,7 +346,7 @@ const writesSecond =
     );
     const second = operands[1] ?? 0;
     const sink = pathKind(call.words[second] ?? '', call.cwd) === 'sink' || call.words[second] === '-';
-    return sink ? undefined : at(second, 'writes a file');
+    return sink ? undefined : doubtAt(second, 'writes a file');
   };
 
 /** Doubts by program name. */
@@ -320,8 +358,13 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   mawk: [awk],
   nawk: [awk],
   git: [git],
-  make: [make],
-  gmake: [make],
+  make: [makeVariables, makeInput],
+  gmake: [makeVariables, makeInput],
+  mvn: [mvn],
+  mvnw: [mvn],
+  go: [goEnv],
+  date: [setsSystem(/^\d{8,12}(\.\d\d)?$/, 'sets the clock')],
+  hostname: [setsSystem(/^(?!-)|^(-F|-b|--file|--boot)/, 'sets the name of the host')],
   less: [opensWithCode],
   more: [opensWithCode],
   vim: [opensWithCode],
@@ -340,7 +383,7 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   ln: [writesSystem],
   install: [writesSystem],
   tee: [tee],
-  dd: [writesSystem, ddUnknown],
+  dd: [dd],
   touch: [writesSystem],
   rsync: [writesSystem],
   rm: [rm],
@@ -372,5 +415,5 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
 /** Reasons to ask that need more than an option table. */
 export function programDoubts(call: Call): Doubt[] {
   const checks = Object.hasOwn(table, call.name) ? (table[call.name] ?? []) : [];
-  return checks.flatMap((check) => check(call) ?? []);
+  return [...checks.flatMap((check) => check(call) ?? []), ...placeDoubts(call), ...clientDoubts(call)];
 }

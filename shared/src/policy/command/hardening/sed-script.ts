@@ -32,7 +32,12 @@ export function sedEffects(script: string, codes: string[] = []): SedEffect[] | 
         effects.push('runs code');
         codes.push(body.slice(delimitedEnd(body, 1) ?? end, end - 1));
       }
-      if (flags[1] !== undefined) effects.push('writes a file');
+      const written = body.slice(end + flags[0].length);
+      if (
+        flags[1] !== undefined &&
+        !/^\s*\/dev\/(stdout|stderr)\s*$/m.test(written.slice(0, lineLength(written)))
+      )
+        effects.push('writes a file');
       at += address + 1 + end + flags[0].length + (flags[1] === undefined ? 0 : lineLength(body.slice(end)));
     } else if (/[aicbtTrRwWev:]/.test(command)) {
       if (command === 'e') {
@@ -41,7 +46,8 @@ export function sedEffects(script: string, codes: string[] = []): SedEffect[] | 
       }
       if ((command === 'w' || command === 'W') && !/^\s*\/dev\/(stdout|stderr)\s*$/m.test(body))
         effects.push('writes a file');
-      at += address + 1 + (wordEnd(command)?.exec(body)?.[0].length ?? lineLength(body));
+      const word = wordEnd(command)?.exec(body)?.[0].length;
+      at += address + 1 + (word ?? (/[aic]/.test(command) ? textLength(body) : lineLength(body)));
     } else if (/[dDgGhHlnNpPqQxzF=]/.test(command)) {
       at += address + 1 + (/^\s*\d*/.exec(body)?.[0].length ?? 0);
     } else return undefined;
@@ -53,6 +59,11 @@ export function sedEffects(script: string, codes: string[] = []): SedEffect[] | 
 function wordEnd(command: string): RegExp | undefined {
   if (/[btT]/.test(command)) return /^[^;\n}]*/;
   return /[:v]/.test(command) ? /^[^\S\n]*[^\s;]*/ : undefined;
+}
+
+/** A text goes on behind a line end with a backslash in front. */
+function textLength(text: string): number {
+  return /^(?:[^\\\n]|\\[^])*/.exec(text)?.[0].length ?? 0;
 }
 
 function lineLength(text: string): number {

@@ -1,8 +1,9 @@
+import { joinPath } from '../paths/path-kind.ts';
 import type { Call } from '../refused/call.ts';
 import { operandsOf } from '../refused/call.ts';
 import { hasUnknown } from '../syntax/marks.ts';
 import { foundPaths } from '../wrappers/find.ts';
-import { gitCommandAt } from '../wrappers/git.ts';
+import { folderOf, gitCommandAt } from '../wrappers/git.ts';
 import { riskyOptions } from './options.ts';
 
 type Writes = (call: Call) => readonly string[];
@@ -98,7 +99,10 @@ const git: Writes = (call) => {
   const at = gitCommandAt(call.words);
   const command = call.words[at] ?? '';
   const writes = Object.hasOwn(gitWrites, command) ? gitWrites[command] : undefined;
-  return writes?.({ ...call, words: call.words.slice(at), raws: call.raws.slice(at) }) ?? [];
+  const paths = writes?.({ ...call, words: call.words.slice(at), raws: call.raws.slice(at) }) ?? [];
+  if (paths.length === 0 || at === 1) return paths;
+  const folder = folderOf(call.words.slice(0, at), '');
+  return paths.map((path) => joinPath(path, folder));
 };
 
 const named = (names: string, writes: Writes): Readonly<Record<string, Writes>> =>

@@ -78,7 +78,8 @@ export function pathKind(path: string, cwd: string): PathKind {
 }
 
 function isPattern(name: string): boolean {
-  return /^\.?[\uE000-\uE002]+$/.test(name);
+  // `*.*` is everything to Windows
+  return /^\.?[\uE000-\uE002]+(\.\uE001)?$/.test(name);
 }
 
 function kindFromAbove(names: readonly string[], climbs: number): PathKind {

@@ -1,9 +1,12 @@
-const roots = /^[a-z]:[\\/]*(\*(\.\*)?)?$/i;
+const roots = /^(\\\\[.?]\\)?[a-z]:[\\/]*(\*[.\w*]*)?$|^\\+$/i;
 const systemFolders =
-  /^([a-z]:)?[\\/]+(windows|winnt|program files( \(x86\))?|programdata|users|boot|recovery|system volume information|perflogs)([\\/]|$)/i;
+  /^([a-z]:)?[\\/]+(windows|winnt|program files( \(x86\))?|programdata|users|boot|recovery|system volume information|perflogs|boot\.ini|bootmgr|ntldr|ntdetect\.com|pagefile\.sys|hiberfil\.sys)([\\/]|$)/i;
 const usersBelow = /^([a-z]:)?[\\/]+users[\\/]+[^\\/*]+[\\/]+[^\\/]/i;
 const variables =
   /^[%$]?\{?(env:)?(systemroot|windir|systemdrive|programfiles(\(x86\))?|programdata|programw6432)\}?%?(?=[\\/*:]|$)/i;
+/** A person's home as a whole. */
+const homes =
+  /^(%(userprofile|homedrive|homepath)%|\$\{?env:(userprofile|homepath|home)\}?)+[\\/]*(\*(\.\*)?)?$/i;
 const devices = /^\\\\[.?]\\(physicaldrive|harddisk|[a-z]:$)/i;
 
 /**
@@ -13,7 +16,7 @@ const devices = /^\\\\[.?]\\(physicaldrive|harddisk|[a-z]:$)/i;
 export function isWindowsSystemPath(written: string): boolean {
   // bash reads `C:\ -r` as one word; Windows ends the path at the blank
   const path = written.replace(/^["']+|["']+$/g, '').replace(/^([a-z]:\\) .*$/is, '$1');
-  if (roots.test(path) || devices.test(path)) return true;
+  if (roots.test(path) || devices.test(path) || homes.test(path)) return true;
   if (variables.test(path) && /^[%$]/.test(path)) return true;
   return systemFolders.test(path) && !usersBelow.test(path);
 }

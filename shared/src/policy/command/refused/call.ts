@@ -13,19 +13,6 @@ export interface Call {
 /** Says why a call is refused, or undefined. */
 export type Refusal = (call: Call) => string | undefined;
 
-/** The call without the words of a program that it starts: `go run PACKAGE …` hands the rest on. */
-export function ownWords(call: Call): Call {
-  if (call.name !== 'go' || call.words[1] !== 'run') return call;
-  const end = call.words.findIndex(
-    (word, index) =>
-      index > 1 &&
-      /^\.|[/.]|^[a-z]+$/.test(word) &&
-      !word.startsWith('-') &&
-      !/^-(exec|toolexec|C|o|tags|mod|p|ldflags|gcflags)$/.test(call.words[index - 1] ?? ''),
-  );
-  return end < 0 ? call : { ...call, words: call.words.slice(0, end + 1), raws: call.raws.slice(0, end + 1) };
-}
-
 /** The words after the name that are not options: everything after `--`, and what does not begin with `-`. */
 export function operandsOf(call: Call): string[] {
   const operands: string[] = [];

@@ -1,9 +1,9 @@
 import { hasUnknown, isKnown, mark, showMarks } from '../syntax/marks.ts';
-import { isTemporary, joinPath, pathKind, plainPath } from '../paths/path-kind.ts';
+import { isTemporary, pathKind, plainPath } from '../paths/path-kind.ts';
 import type { PathKind } from '../paths/path-kind.ts';
 import { isWindowsDevice, isWindowsSystemPath } from '../paths/windows-path.ts';
 import type { Call, Refusal } from './call.ts';
-import { gitCommandAt } from '../wrappers/git.ts';
+import { folderOf, gitCommandAt } from '../wrappers/git.ts';
 import { hasOption, operandsOf } from './call.ts';
 
 const destroyedKinds: Partial<Record<PathKind, string>> = {
@@ -32,7 +32,8 @@ function deletesPaths(call: Call, paths: readonly string[], recursive: boolean):
 }
 
 function windowsTarget(call: Call): string | undefined {
-  const found = call.raws.slice(1).find((raw) => isWindowsSystemPath(raw));
+  // PowerShell takes lists: `C:\\Windows,C:\\Users`
+  const found = call.raws.slice(1).find((raw) => raw.split(',').some(isWindowsSystemPath));
   return found === undefined ? undefined : `deletes a system directory (${found})`;
 }
 
@@ -172,11 +173,7 @@ const git: Refusal = (call) => {
   if (device !== undefined) return device;
   const clean = gitCommandAt(call.words);
   if (call.words[clean] !== 'clean') return undefined;
-  const cwd = call.words.slice(0, clean).reduce((place, word, index) => {
-    const tree = /^--work-tree=(.*)$/s.exec(word)?.[1];
-    const named = /^(-C|--work-tree)$/.test(call.words[index - 1] ?? '') ? word : tree;
-    return named === undefined ? place : joinPath(named, place);
-  }, call.cwd);
+  const cwd = folderOf(call.words.slice(0, clean), call.cwd);
   const own = { ...call, words: call.words.slice(clean), cwd };
   const operands = operandsOf(own);
   if (operands.length > 0) return deletesPaths(own, operands, true);

@@ -12,6 +12,7 @@ export const kernelLoaders: readonly string[] = [
   'kextload',
   'kextunload',
   'kextutil',
+  'drvload',
 ];
 
 /**
@@ -53,7 +54,8 @@ export const firewallPrograms: readonly string[] = [
 /** PowerShell's nouns: `New-NetFirewallRule`, `Set-NetFirewallProfile`, … but not `Get-`. */
 export const firewallCmdlet = /^(new|set|remove|enable|disable|copy|rename|update|save|sync)-netfirewall\w*$/;
 
-const firewallServices = /^(firewalld|ufw|nftables|iptables|ip6tables|mpssvc|sharedaccess|pf)(\.service)?$/i;
+const firewallServices =
+  /^(firewalld|ufw|nftables|iptables|ip6tables|mpssvc|sharedaccess|pf|windows (defender )?firewall)(\.service)?$/i;
 
 const netsh: Refusal = (call) =>
   call.words.slice(1).some((word) => /^(advfirewall|firewall|ipsec|wfp)$/i.test(word)) &&
@@ -80,6 +82,7 @@ export const kernelAndFirewallRefusals: Readonly<Record<string, Refusal>> = {
   kmod,
   kmutil: kmod,
   dkms: kmod,
+  devcon: kmod,
   netsh,
   systemctl: service,
   service,

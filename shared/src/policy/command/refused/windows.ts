@@ -1,3 +1,4 @@
+import { isWindowsSystemPath } from '../paths/windows-path.ts';
 import type { Call, Refusal } from './call.ts';
 import { runsEncoded } from '../windows/windows-shells.ts';
 
@@ -43,6 +44,12 @@ const writesRawDisk: Refusal = (call) =>
     ? 'writes directly to a disk'
     : undefined;
 
+/** `move C:\\Windows …`, `Rename-Item C:\\Windows …`: gone from where it was. */
+const movesAway: Refusal = (call) => {
+  const sources = call.raws.slice(1).filter((raw) => !raw.startsWith('-') && !/^\/[a-z-]+$/i.test(raw));
+  return isWindowsSystemPath(sources[0] ?? '') ? 'moves a system directory away' : undefined;
+};
+
 /** Filter drivers of Windows. */
 const filters: Refusal = (call) =>
   /^(load|unload|attach|detach)$/i.test(call.words[1] ?? '') ? 'loads or unloads a kernel module' : undefined;
@@ -79,6 +86,18 @@ export const windowsRefusals: readonly Readonly<Record<string, Refusal>>[] = [
     wmic: shadows,
     wbadmin: shadows,
     fsutil: writesRawDisk,
+    copy: writesRawDisk,
+    xcopy: writesRawDisk,
+    'copy-item': writesRawDisk,
+    type: writesRawDisk,
+    move: movesAway,
+    'move-item': movesAway,
+    mi: movesAway,
+    mv: movesAway,
+    ren: movesAway,
+    rename: movesAway,
+    'rename-item': movesAway,
+    rni: movesAway,
     fltmc: filters,
     powershell: encoded,
     pwsh: encoded,

@@ -2,7 +2,7 @@ import { spend } from '../scope.ts';
 import type { Scope } from '../scope.ts';
 import type { Command, CommandExpansionPart, ParameterExpansionPart, Word, WordPart } from './bash-syntax.ts';
 import { expandBraces } from './braces.ts';
-import { asUnquoted, literal, mark } from './marks.ts';
+import { asUnquoted, isKnown, literal, mark } from './marks.ts';
 
 /** The words that one written word may become; each alternative is a list, for braces and splitting make several. */
 export type Alternatives = readonly (readonly string[])[];
@@ -138,8 +138,24 @@ function variableTexts(name: string, scope: Scope, quoted: boolean): readonly st
   const positional = positionalTexts(name, scope);
   const found = positional ?? scope.shared.variables.get(name);
   if (found === undefined) return [mark.unknown];
-  const texts = quoted ? found : found.map(asUnquoted);
+  const texts = quoted ? wholeTexts(name, found) : found.flatMap((text) => splitTexts(text, scope));
   return positional !== undefined || scope.certain.has(name) ? texts : [...texts, mark.unknown];
+}
+
+/** `"$@"` is as many words as there are parameters, quotes or not. */
+function wholeTexts(name: string, found: readonly string[]): readonly string[] {
+  return name === '@' ? found : found.map((text) => text.replaceAll(mark.split, ' '));
+}
+
+/** Bash splits at blanks, or at what the script puts into `IFS` anywhere. */
+function splitTexts(text: string, scope: Scope): readonly string[] {
+  const usual = asUnquoted(text);
+  const others = (scope.shared.variables.get('IFS') ?? []).filter((chars) => isKnown(chars) && chars !== '');
+  return [...new Set([usual, ...others.slice(0, 4).map((chars) => splitAt(usual, chars))])];
+}
+
+function splitAt(text: string, chars: string): string {
+  return Array.from(text, (char) => (chars.includes(char) ? mark.split : char)).join('');
 }
 
 function positionalTexts(name: string, scope: Scope): readonly string[] | undefined {

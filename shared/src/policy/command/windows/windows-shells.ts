@@ -29,6 +29,26 @@ export function readWindowsShell(call: Call): Inner | undefined {
   return { from, run: { code, windows: true } };
 }
 
+/** `forfiles /p FOLDER /c "cmd /c del @file"`: the code, with the folder's content for what is found. */
+export function readForfiles(call: Call): Inner | undefined {
+  const valueOf = (option: RegExp): number => call.words.findIndex((word) => option.test(word)) + 1;
+  const from = valueOf(/^\/c$/i);
+  const code = from === 0 ? undefined : call.words[from];
+  if (code === undefined) return undefined;
+  const place = valueOf(/^\/p$/i);
+  const folder = place === 0 ? '.' : (call.raws[place] ?? '.').replace(/^["']|["'\\/]+$/g, '');
+  const found = code.replace(/@(file|path|relpath)\b/gi, () => `${folder}\\*`);
+  return { from, run: { code: found, windows: true } };
+}
+
+/** `start "title" /b PROGRAM …`: what it starts, as written. */
+export function startedLine(call: Call): string {
+  const from = call.raws.findIndex(
+    (raw, index) => index > 0 && !/^[-/]/.test(raw) && !(index === 1 && raw.startsWith('"')),
+  );
+  return from < 0 ? '' : call.raws.slice(from).join(' ');
+}
+
 /** `/c`, `/s /c`, `/q/c`; what is written to it without a blank (`/cdir`) belongs to the code. */
 function codeOfCmd(call: Call): { readonly from: number; readonly glued: string } {
   for (const [index, raw] of call.raws.entries()) {
@@ -63,13 +83,14 @@ function isEncoded(option: string): boolean {
   return option === 'ec' || isCut(option, 'encodedcommand');
 }
 
+/** Base64, or a variable that may hold it. */
+const encoded = /^([A-Za-z0-9+/]+={0,2}|[$%\uE000].*)$/s;
+
 /** Whether PowerShell is given code in base64 (`-EncodedCommand`, `-enc`, `-e`): text that nobody has read. */
 export function runsEncoded(call: Call): boolean {
   if (call.name !== 'powershell' && call.name !== 'pwsh') return false;
   return call.words.slice(1).some((word, index) => {
     const option = optionOf(word);
-    return (
-      option !== undefined && isEncoded(option) && /^[A-Za-z0-9+/]+={0,2}$/.test(call.words[index + 2] ?? '')
-    );
+    return option !== undefined && isEncoded(option) && encoded.test(call.words[index + 2] ?? '');
   });
 }

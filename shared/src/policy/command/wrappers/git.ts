@@ -1,3 +1,4 @@
+import { joinPath } from '../paths/path-kind.ts';
 import type { Call } from '../refused/call.ts';
 import type { Inner } from './inner.ts';
 
@@ -65,6 +66,18 @@ export function readGit(call: Call): Inner[] {
 export function settingOf(before: string, word: string): string | undefined {
   if (before === '-c' || before === '--config') return word;
   return /^--config(?:-env)?=(.*)$/s.exec(word)?.[1] ?? /^-c(.+=.*)$/s.exec(word)?.[1];
+}
+
+/** Where git works: its `-C`s and `--work-tree`, one in the other, from the working directory. */
+export function folderOf(words: readonly string[], cwd: string): string {
+  const folders = words.flatMap((word, index) => {
+    const tree = /^--work-tree=(.*)$/s.exec(word)?.[1];
+    return tree ?? (/^(-C|--work-tree)$/.test(words[index - 1] ?? '') ? word : []);
+  });
+  if (folders.length === 0) return cwd;
+  const absolute = folders.findLastIndex((folder) => /^[/\uE000\uE003]/.test(folder));
+  // joined once: one by one would be quadratic
+  return joinPath(folders.slice(Math.max(0, absolute)).join('/'), cwd);
 }
 
 /** Place of git's subcommand among the words; the number of words when there is none. */

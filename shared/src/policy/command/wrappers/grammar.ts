@@ -6,7 +6,7 @@ export interface WrapperGrammar {
   readonly valued?: readonly string[];
   /** Options that take the next two words. */
   readonly pairs?: readonly string[];
-  /** Long options without a value; any other long option is read both ways. */
+  /** Options without a value; any other that is not known is read both ways. */
   readonly flags?: readonly string[];
   /** Words before the inner command, such as the duration of `timeout`. */
   readonly operands?: number;
@@ -105,6 +105,8 @@ function takesNext(grammar: WrapperGrammar, word: string): boolean | 'doubt' {
   }
   for (let at = 1; at < word.length; at += 1)
     if (valued.includes(`-${word[at]}`)) return at === word.length - 1;
+  const flags = grammar.flags ?? [];
+  if (Array.from(word.slice(1)).every((letter) => flags.includes(`-${letter}`))) return false;
   return /^-\d+$/.test(word) ? false : 'doubt';
 }
 

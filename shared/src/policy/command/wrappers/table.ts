@@ -38,6 +38,7 @@ const plain: Readonly<Record<string, WrapperGrammar>> = {
     valued: list(
       '-a -b -e -E -I -o -O -p -P -s -S -u -U -X --trace --output --attach --env --user --string-limit',
     ),
+    flags: list('-f -c -C -d -D -h -i -k -n -q -r -t -T -v -V -w -x -y -Y -z -Z'),
   },
   ltrace: { valued: list('-a -A -D -e -F -l -n -o -p -s -u -w -x') },
   valgrind: {},
@@ -138,6 +139,7 @@ const plain: Readonly<Record<string, WrapperGrammar>> = {
   entr: { ownInput: true },
   ssh: {
     valued: list('-b -c -D -E -e -F -i -I -J -L -l -m -O -o -p -Q -R -S -W -w'),
+    flags: list('-A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y -4 -6'),
     operands: 1,
     joins: true,
   },
@@ -237,7 +239,7 @@ const tools: Readonly<Record<string, WrapperGrammar>> = {
     valued: list(
       '-e --env -u --user -w --workdir -v --volume -p --publish --name --network --net -h --hostname --mount -m --memory --cpus -l --label --env-file --add-host --platform --pull --gpus --device --cap-add --cap-drop --security-opt --tmpfs --ulimit --restart --ipc --pid -f --file --profile',
     ),
-    flags: list('--rm --interactive --tty --detach --privileged --init --read-only --no-deps'),
+    flags: list('-i -t -d -T -P --rm --interactive --tty --detach --privileged --init --read-only --no-deps'),
     operands: 1,
   },
   kubectl: {
@@ -251,6 +253,13 @@ const tools: Readonly<Record<string, WrapperGrammar>> = {
   lxc: { after: list('exec'), dashes: true },
   multipass: { after: list('exec'), dashes: true },
   wsl: { valued: list('-d --distribution -u --user --cd') },
+  // launchers of distributions on Windows
+  ...Object.fromEntries(
+    list('ubuntu ubuntu2004 ubuntu2204 ubuntu2404 debian kali').map((name) => [
+      name,
+      { after: list('run -c') },
+    ]),
+  ),
   vagrant: { after: list('ssh'), code: list('-c --command'), operands: 99 },
   tmux: {
     after: list('new new-session split-window new-window respawn-pane'),

@@ -1,13 +1,14 @@
 import { isKnown } from '../syntax/marks.ts';
-import { operandsOf, ownWords } from '../refused/call.ts';
+import { operandsOf } from '../refused/call.ts';
 import type { Call } from '../refused/call.ts';
+import { ownWords } from '../refused/own-words.ts';
 import { readEmbedded } from './embedded-code.ts';
 import { readFind } from './find.ts';
 import { readGit } from './git.ts';
 import { readWrapper } from './grammar.ts';
 import type { WrapperGrammar } from './grammar.ts';
 import type { Inner } from './inner.ts';
-import { readWindowsShell } from '../windows/windows-shells.ts';
+import { readForfiles, readWindowsShell } from '../windows/windows-shells.ts';
 import { readShell, shells } from './shells.ts';
 import { wrapperTable } from './table.ts';
 import { readParallel, readXargs } from './xargs.ts';
@@ -24,8 +25,26 @@ export function unwrap(call: Call, text: string | undefined): Inner[] {
 function unwrapWords(call: Call, text: string | undefined): Inner[] {
   const special = Object.hasOwn(readers, call.name) ? readers[call.name] : undefined;
   if (special !== undefined) return special(call, text);
+  if (/^(python|pypy)\d*(\.\d+)?$/.test(call.name)) return readModule(call);
   const grammar = Object.hasOwn(wrapperTable, call.name) ? wrapperTable[call.name] : undefined;
   return grammar === undefined ? [] : readTabled(call, grammar);
+}
+
+/** Tools whose only work is to start a program of a package, so that its options are theirs. */
+const packageRunners =
+  /^(npx|npm|pnpm|yarn|bunx|bun|uv|uvx|poetry|pipenv|pdm|rye|hatch|conda|mamba|bundle|pixi|mise|(python|pypy)\d*(\.\d+)?)$/;
+
+/** Whether what the call runs is a program of a package of this place. */
+export function runsPackages(call: Call): boolean {
+  return packageRunners.test(call.name);
+}
+
+/** `python -m MODULE …`: modules are called like the programs that start them. */
+function readModule(call: Call): Inner[] {
+  const at = ownWords(call).words.findIndex((word, index) => index > 0 && /^-[a-zA-Z]*m$/.test(word));
+  if (at < 0 || at + 1 >= call.words.length) return [];
+  const run = { words: call.words.slice(at + 1), raws: call.raws.slice(at + 1) };
+  return [{ from: at + 1, run, refusalsOnly: true }];
 }
 
 /** Cmdlets and aliases that run a block of PowerShell. */
@@ -53,6 +72,7 @@ const readers: Readonly<Record<string, (call: Call, text: string | undefined) =>
   xargs: readXargs,
   gxargs: readXargs,
   parallel: readParallel,
+  sem: (call) => readParallel(call, undefined),
   git: readGit,
   awk: readAwk,
   gawk: readAwk,
@@ -70,6 +90,7 @@ const readers: Readonly<Record<string, (call: Call, text: string | undefined) =>
   '.': readDotted,
   ...Object.fromEntries(blockReaders.map((name) => [name, readBlock])),
   cmd: (call) => present(readWindowsShell(call)),
+  forfiles: (call) => present(readForfiles(call)),
   powershell: (call) => present(readWindowsShell(call)),
   pwsh: (call) => present(readWindowsShell(call)),
   'start-process': readStartProcess,
@@ -190,6 +211,7 @@ function readBlock(call: Call): Inner[] {
 
 /** `. iex` runs a command in PowerShell where bash looks for a file. */
 function readDotted(call: Call): Inner[] {
+  if ((call.raws[1] ?? '').startsWith('{')) return readBlock(call);
   const first = call.words[1] ?? '';
   if (!/^[a-z-]+$/i.test(first)) return [];
   return [{ from: 1, run: { words: call.words.slice(1), raws: call.raws.slice(1) }, refusalsOnly: true }];

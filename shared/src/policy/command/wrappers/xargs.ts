@@ -69,7 +69,7 @@ const parallel: WrapperGrammar = {
 };
 
 /** GNU parallel joins its words into shell code; without a command its input lines are the commands. */
-export function readParallel(call: Call): Inner[] {
+export function readParallel(call: Call, text: string | undefined): Inner[] {
   const separator = call.words.findIndex((word) => word.startsWith(':::'));
   const end = separator < 0 ? call.words.length : separator;
   const words = call.words.slice(0, end);
@@ -77,7 +77,11 @@ export function readParallel(call: Call): Inner[] {
   const { starts } = readWrapper(parallel, words, 1);
   const from = starts[0] ?? end;
   const own = words.slice(from);
-  if (own.length === 0) return values.map((code) => ({ from, run: { code } }));
+  if (own.length === 0)
+    return [
+      ...values.map((code): Inner => ({ from, run: { code } })),
+      ...(text === undefined ? [] : [{ from, run: { code: text }, refusalsOnly: true as const }]),
+    ];
   const code = own.join(' ').replace(/\{[^{}]*\}/g, mark.unknown);
   return [{ from, run: { code: hasUnknown(code) ? code : [code, ...values.slice(0, 1)].join(' ') } }];
 }
