@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { glob, mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createKeyedLock } from './keyed-lock.ts';
@@ -95,7 +95,7 @@ export function createMirrorCache(root: string, bounds: MirrorBounds): MirrorCac
       () => false,
     );
     if (known) {
-      await fill(mirror, false);
+      await refresh(mirror, fill);
       await utimes(folder, new Date(), new Date());
       return mirror;
     }
@@ -133,6 +133,27 @@ export function createMirrorCache(root: string, bounds: MirrorBounds): MirrorCac
     },
     keys: () => [...whole],
   };
+}
+
+/**
+ * A git that was killed, with its server or for its time, leaves its locks, and every later one would stop at them. Only
+ * one git at a time writes a mirror, so after a fill without an end the locks in it are nobody's.
+ */
+async function refresh(mirror: Mirror, fill: FillMirror): Promise<void> {
+  const mark = join(mirror.folder, 'filling');
+  const unfinished = await stat(mark).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+  if (unfinished)
+    for await (const left of glob(['**/*.lock', 'objects/**/tmp_*'], { cwd: mirror.gitDir }))
+      await rm(join(mirror.gitDir, left), { recursive: true, force: true });
+  else await writeFile(mark, '');
+  await fill(mirror, false);
+  await rm(mark, { force: true });
 }
 
 /** Sizes by `du`, which walks a large mirror for seconds: asked in a process of its own, and again only after a use. */
