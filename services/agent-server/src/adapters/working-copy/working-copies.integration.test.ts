@@ -11,6 +11,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
@@ -163,6 +164,27 @@ test('a copy has the files, belongs to the commands’ user, and its diff applie
   await copy.discard();
   await copy.discard();
   assert.deepEqual(readdirSync(join(root, 'state', 'sessions')), []);
+});
+
+test('files that only look changed are compared, and not written anew', async () => {
+  const of = source();
+  const names = Array.from({ length: 300 }, (_, index) => `dir/${index}`);
+  for (const name of names) of.write(name, `file ${name}\n`);
+  commit(of);
+  const { copy, folder } = await lay(path(of));
+  const anHourAgo = new Date(Date.now() - 3_600_000);
+  for (const name of names) utimesSync(join(folder, name), anHourAgo, anHourAgo);
+  writeFileSync(join(folder, 'dir/7'), 'changed\n');
+  const { summary } = await copy.diff();
+  assert.deepEqual(
+    summary.files.map((file) => file.path),
+    ['dir/7'],
+  );
+  const written = readdirSync(join(root, 'state', 'sessions'), { recursive: true, encoding: 'utf8' }).filter(
+    (name) => /objects\/..\/.{38}$/.test(name),
+  );
+  assert.equal(written.length, 1, written.join('\n'));
+  await copy.discard();
 });
 
 test('what the agent does to its own .git does not reach the diff', async () => {
