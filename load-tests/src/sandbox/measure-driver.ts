@@ -26,8 +26,6 @@ export interface DriverRounds {
 }
 
 const warmUpRounds = 10;
-/** An archive of 50 MB takes a quarter of a second: fewer rounds say the same. */
-const archiveRounds = 9;
 const sustainedMs = 10_000;
 const log = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
 const command = (argv: readonly string[]) => ({ argv, timeoutMs: 60_000, maxOutputBytes: 1024 });
@@ -52,7 +50,7 @@ export async function measureDriver(
       );
       if (round > 0) commands.push(took);
     }
-    const archives = await archive(driver, sandbox);
+    const archives = await archive(driver, sandbox, rounds);
     io.say(`${what}: claims for ${sustainedMs / 1000} s`);
     const claimsPerSecond = await sustained(driver, profile, io.signal);
     return { warm, claim, cold, command: commands, ...archives, claimsPerSecond };
@@ -183,6 +181,7 @@ const fill = `for i in $(seq 1 80); do mkdir -p d$i; head -c 512000 /dev/urandom
 async function archive(
   driver: SandboxDriver,
   sandbox: Sandbox,
+  rounds: number,
 ): Promise<{ snapshot: number[]; restore: number[] }> {
   const end = await sandbox.run({ ...command(['bash', '-c', fill]), timeoutMs: 120_000 }).end;
   if (end.exitCode !== 0) throw new Error('the workspace could not be filled');
@@ -194,7 +193,7 @@ async function archive(
   const snapshot: number[] = [];
   const restore: number[] = [];
   try {
-    for (let round = 0; round < archiveRounds; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const stdout = createWriteStream(file);
       snapshot.push(
         await timed(async () => {

@@ -86,6 +86,9 @@ export const dispatcherCalls = [
   'objectAddresses',
 ] as const;
 
+/** What puts a session away and brings it back. */
+export const snapshotCalls = ['pack', 'download', 'unpack'] as const;
+
 /** Repositories kept at hand, and told to the dispatcher. */
 const maxMirrors = 64;
 /** Environments kept at hand. */
@@ -129,7 +132,12 @@ async function startInFolder(
   const journals = createJournalFolder(join(config.stateFolder, 'journals'));
   const spool = createPatchSpoolFolder(config.stateFolder);
   const objectCache = createObjectCache(join(config.stateFolder, 'objects'), 1024 ** 3);
-  const snapshots = createSnapshots({ folder: join(config.stateFolder, 'snapshots'), driver });
+  const point = readCrashPoint(config.crashPoints);
+  if (point !== null)
+    log.warn({}, 'LEMNISCATE_CRASH_POINTS is set: this process kills itself where it is told to');
+  const snapshotStore = createSnapshots({ folder: join(config.stateFolder, 'snapshots'), driver });
+  const snapshots =
+    point === null ? snapshotStore : aroundCalls(point, 'disk snapshot', snapshotStore, snapshotCalls);
   const environments = createEnvironmentFolder({
     folder: join(config.stateFolder, 'environments'),
     snapshots,
@@ -150,9 +158,6 @@ async function startInFolder(
   log.info({ server: tls.name, driver: driver.name, capabilities, destroyed }, 'starting');
 
   const watch = await openTelemetry(config, tls, () => serverMetrics(status(), desk), log);
-  const point = readCrashPoint(config.crashPoints);
-  if (point !== null)
-    log.warn({}, 'LEMNISCATE_CRASH_POINTS is set: this process kills itself where it is told to');
   const client = createDispatcherClient(config.dispatcherUrl, tls, watch.traces);
   const dispatcher = point === null ? client : aroundCalls(point, 'http', client, dispatcherCalls);
   const bootId = randomUUID();

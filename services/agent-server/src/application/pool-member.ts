@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@lemniscate/shared/clock.ts';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import { sandboxTransitions } from '@lemniscate/shared/sandbox/state.ts';
 import type { SandboxState } from '@lemniscate/shared/sandbox/state.ts';
@@ -62,12 +63,17 @@ export function createPoolMember(
       throw error;
     },
   );
-  const ready = booted.then(() => {
+  const ready = booted.then(async () => {
+    if (sandbox !== null && awaitedBy === 'pool') await rehearse(sandbox);
     if (state === 'booting') become('warm');
     warmSince = deps.clock.monotonicMs();
   });
   // Whoever waits for the boot hears of its failure; nobody may wait any more.
-  ready.catch(() => undefined);
+  ready.catch(() => {
+    if (sandbox === null || state !== 'booting') return;
+    become('broken');
+    void destroy();
+  });
 
   /** The fingerprint is taken before the boot: what changes meanwhile makes the sandbox stale, never wrongly fresh. */
   async function bootAsSeen(): Promise<Sandbox> {
@@ -124,6 +130,28 @@ export function createPoolMember(
     sandbox: handle,
     destroy,
   };
+}
+
+const rehearsalMs = 10_000;
+
+/**
+ * The first command of a sandbox takes longer than those after it: nothing of shell and supervisor has run yet. Whoever
+ * waits for nobody runs one ahead, which also shows that it can. It runs before anything of a session is there.
+ * @throws CodedError `sandbox_start_failed`
+ */
+async function rehearse(sandbox: Sandbox): Promise<void> {
+  const execution = sandbox.run({
+    argv: ['bash', '--noprofile', '--norc', '-c', 'true'],
+    cwd: '/',
+    timeoutMs: rehearsalMs,
+    maxOutputBytes: 1024,
+  });
+  const { exitCode, cause } = await execution.end;
+  if (exitCode === 0) return;
+  throw new CodedError(
+    'sandbox_start_failed',
+    `Sandbox ${sandbox.id} booted, but cannot run a command: ${cause}, exit code ${exitCode}.`,
+  );
 }
 
 async function destroyUntilGone(sandbox: Sandbox, log: Log): Promise<void> {

@@ -28,6 +28,7 @@ interface Booted {
   answers: boolean;
   alive: boolean;
   leaks: number;
+  commands: number;
 }
 
 /** A driver in memory, for the pool's own rules; what real drivers do is in their contract suite. */
@@ -42,7 +43,14 @@ function createBench(
 ) {
   const booted: Booted[] = [];
   const changed = createGate();
-  const bench = { booted, failBoots: 0, holdBoots: false, release: () => {}, fingerprint: 'first' };
+  const bench = {
+    booted,
+    failBoots: 0,
+    failCommands: 0,
+    holdBoots: false,
+    release: () => {},
+    fingerprint: 'first',
+  };
   const driver = {
     name: 'bubblewrap',
     fingerprint: async () => bench.fingerprint,
@@ -61,12 +69,19 @@ function createBench(
         answers: true,
         alive: true,
         leaks: 0,
+        commands: 0,
         end: ended.resolve,
         sandbox: {
           id,
           profile,
           driver: 'bubblewrap',
           ended: ended.promise,
+          run: () => {
+            self.commands += 1;
+            const exitCode = bench.failCommands > 0 ? 126 : 0;
+            bench.failCommands -= exitCode === 0 ? 0 : 1;
+            return { end: Promise.resolve({ exitCode, cause: 'exited' }) };
+          },
           ping: async () => {
             if (!self.answers) throw new Error('silent');
           },
@@ -227,4 +242,31 @@ test('the pool grows with its demand, and shrinks and renews itself when nobody 
   t.mock.timers.tick(5_000);
   await until(() => last?.alive === false && pool.status().warm === 1);
   await pool.close();
+});
+
+test('a sandbox has run a command before it is warm, and one that cannot is destroyed and counted', async () => {
+  const { bench, pool, until, booted } = createBench(1);
+  bench.failCommands = 1;
+  pool.start();
+  await until(() => booted.length === 1 && booted[0]?.alive === false);
+  await until(() => pool.status().warm === 1);
+  assert.deepEqual(
+    booted.map(({ commands, alive }) => [commands, alive]),
+    [
+      [1, false],
+      [1, true],
+    ],
+  );
+  const { warm } = await pool.claim('small', signal).ready;
+  assert.equal(warm, true);
+  await pool.close();
+});
+
+test('whoever waits for a cold start does not wait for a rehearsal', async () => {
+  const { pool, booted } = createBench(0);
+  await pool.claim('small', signal).ready;
+  assert.deepEqual(
+    booted.map(({ commands }) => commands),
+    [0],
+  );
 });

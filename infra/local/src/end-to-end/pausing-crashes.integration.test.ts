@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { verifySessionChain } from '@lemniscate/cli/audit-check.ts';
+import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
+import { z } from 'zod';
+import { fileSays } from './file-says.ts';
+import { makeRepository, positionsAreDense, processesOf, startTestFleet } from './test-fleet.ts';
+import type { TestFleet } from './test-fleet.ts';
+import { watchSession } from './watched-session.ts';
+import type { WatchedSession } from './watched-session.ts';
+
+const plans = mkdtempSync(join(tmpdir(), 'lemniscate-plans-'));
+const plan = join(plans, 'plan.json');
+const log = join(plans, 'log');
+
+let site: TestFleet;
+let folder: string;
+
+const policy = `
+tools: {read_file: allow, run_command: allow}
+freeCommands: ['true', cat, ./change]
+`;
+
+/** What is done twice, or not at all, is seen in what is read. */
+const change = `#!/bin/bash
+echo changed | tee -a /home/agent/notes >> notes
+`;
+
+before(async () => {
+  writePlan([]);
+  site = await startTestFleet({
+    LEMNISCATE_CRASH_POINTS: plan,
+    LEMNISCATE_PAUSE_AFTER_SECONDS: '1',
+    // no other checkpoints than those of a pause
+    LEMNISCATE_CHECKPOINT_SECONDS: '0',
+    LEMNISCATE_MAX_LOSSES: '3',
+  });
+  folder = makeRepository(site.scratch, 'plain', { change });
+  chmodSync(join(folder, 'change'), 0o755);
+  await post('/v1/projects', z.unknown(), { id: 'lab', policy });
+});
+
+after(async () => {
+  await site.stop();
+  assert.deepEqual(processesOf(site.scratch), []);
+  rmSync(plans, { recursive: true, force: true });
+});
+
+function writePlan(todo: readonly string[]): void {
+  writeFileSync(log, '');
+  writeFileSync(plan, JSON.stringify({ todo, chance: 0, seed: 1, log }));
+}
+
+function post<Answer>(path: string, schema: z.ZodType<Answer>, body: object = {}): Promise<Answer> {
+  return site.client.json(path, schema, { method: 'POST', body });
+}
+
+const timesIn = (text: string, line: string): number => text.split('\n').filter((one) => one === line).length;
+
+/** The agent servers' next lives die at the point; the lives after those do not. */
+async function arm(point: string): Promise<void> {
+  writePlan([point]);
+  const servers = site.fleet.services.filter(({ name }) => !['dispatcher', 'audit-exporter'].includes(name));
+  assert.ok(servers.length > 0);
+  for (const server of servers) {
+    const pid = server.pid();
+    assert.ok(pid !== undefined, `${server.name} runs`);
+    process.kill(pid, 'SIGKILL');
+  }
+  const lives = (text: string) => timesIn(text, 'seen http.heartbeat:after');
+  await fileSays(log, 'all agent servers live again', (text) => lives(text) === servers.length);
+  writeFileSync(plan, JSON.stringify({ todo: [], chance: 0, seed: 1, log }));
+}
+
+const isAwaited = (event: SessionEvent) => event.type === 'message' && event.state === 'awaited';
+const isPaused = (event: SessionEvent) => event.type === 'state' && event.state === 'paused';
+const isLoss = (event: SessionEvent) => event.type === 'state' && /was lost/.test(event.message ?? '');
+
+async function say(session: WatchedSession, text: string): Promise<void> {
+  const answered = session.events.filter(({ event }) => isAwaited(event)).length;
+  await post(`/v1/sessions/${session.id}/messages`, z.unknown(), { text });
+  await session.seen(`an answer to ${text}`, isAwaited, answered + 1);
+}
+
+async function pausedAgain(session: WatchedSession): Promise<void> {
+  const answered = session.events.findLastIndex(({ event }) => isAwaited(event));
+  const pauses = session.events.slice(0, answered).filter(({ event }) => isPaused(event)).length;
+  await session.seen('paused', isPaused, pauses + 1);
+}
+
+/** A session that made a change, was paused, and whose server is about to die at the point. */
+async function pausedOnce(point: string): Promise<WatchedSession> {
+  const session = await watchSession(site, { repositoryFolder: folder, followUps: true });
+  await session.seen('the first answer', isAwaited);
+  await say(session, 'run `./change`');
+  await pausedAgain(session);
+  await arm(point);
+  return session;
+}
+
+/** The session has each change once, was told of the loss, and ends as others do. */
+async function endsWhole(session: WatchedSession, point: string, checkpoint: number): Promise<void> {
+  assert.ok(timesIn(readFileSync(log, 'utf8'), `crashed ${point}`) > 0, `nobody died at ${point}`);
+  await session.seen('the loss', isLoss);
+  const [loss] = session.events.flatMap(({ event }) =>
+    event.type === 'state' && isLoss(event) ? [event.message ?? ''] : [],
+  );
+  assert.match(loss ?? '', new RegExp(`It goes on from checkpoint ${checkpoint}\\.`));
+  const from = session.events.length;
+  await say(session, 'run `cat notes /home/agent/notes`');
+  const output = session.events
+    .slice(from)
+    .map(({ event }) => (event.type === 'output' ? event.text : ''))
+    .join('');
+  assert.equal(timesIn(output, 'changed'), 4, output);
+  await post(`/v1/sessions/${session.id}/finish`, z.unknown());
+  const ended = await session.ended();
+  assert.deepEqual([ended.state, ended.reason], ['completed', 'finished'], ended.message ?? '');
+  assert.ok(positionsAreDense(session.events));
+  assert.equal((await verifySessionChain(site.client, session.id)).fault, null);
+}
+
+for (const { point, checkpoint } of [
+  { point: 'disk snapshot.pack:before', checkpoint: 1 },
+  { point: 'disk snapshot.pack:after', checkpoint: 1 },
+  { point: 'http.completeUpload:after', checkpoint: 1 },
+  { point: 'http.takeCheckpoint:before', checkpoint: 1 },
+  { point: 'http.takeCheckpoint:after', checkpoint: 2 },
+])
+  test(`a server that dies in a pause at ${point} leaves checkpoint ${checkpoint} in force`, async () => {
+    const session = await pausedOnce(point);
+    await say(session, 'run `./change`');
+    await session.seen('the loss', isLoss);
+    await pausedAgain(session);
+    await endsWhole(session, point, checkpoint);
+  });
+
+for (const point of [
+  'disk snapshot.download:after',
+  'disk snapshot.unpack:before',
+  'disk snapshot.unpack:after',
+])
+  test(`a server that dies while it brings a session back at ${point} leaves its checkpoint in force`, async () => {
+    const session = await pausedOnce(point);
+    await say(session, 'run `./change`');
+    await endsWhole(session, point, 1);
+  });
