@@ -30,13 +30,15 @@ const maxFileMebibytes = 256;
  *
  * git does not trust an entry of a file that is as young, in seconds, as the index: `add` takes it for changed, and since
  * it cannot touch the mirror's packs it writes the file's object anew. Of 50,000 files laid out in 4 s those were 10,000,
- * and 6 s of each diff. `update-index` compares such files and writes an index that is younger than they are.
+ * and 6 s of each diff. `update-index` compares such files and writes an index that is younger than they are;
+ * beside the look for large files, since each of the two asks for every file once.
  */
 const script = `mkdir /git/objects || exit
 cp -p /checkout/git/index /git/index || exit
-git update-index -q --refresh >/tmp/stale 2>&1 # ends with 1 where anything has changed, which is no fault
+git update-index -q --refresh >/tmp/stale 2>&1 & # ends with 1 where anything has changed, which is no fault
 echo . | tr '\\n' '\\0' >/tmp/paths
 find . -path ./.git -prune -o -type f -size +${maxFileMebibytes}M -printf ':(exclude,literal)%P\\0' 2>/dev/null >/tmp/large
+wait
 cat /tmp/large /git/excluded >>/tmp/paths
 git add -A --ignore-errors --pathspec-from-file=/tmp/paths --pathspec-file-nul 2>/tmp/unreadable; added=$?
 test -s /tmp/large && { printf 'larger than ${maxFileMebibytes} MiB, left out: '; tr '\\0' ' ' </tmp/large | sed 's/:(exclude,literal)//g' | head -c 2000; echo; } >&2
