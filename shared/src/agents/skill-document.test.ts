@@ -19,6 +19,28 @@ test('a skill is read with its name and description', () => {
   assert.equal(read(head.replaceAll('\n', '\r\n')).name, 'release-notes');
 });
 
+test('what stands in code is shown and no link', () => {
+  const shown =
+    '```md\n[title](page.md)\n~~~\n```\nWrite `[title](page.md)`. [more](<reference/a b.md>)\n[r]: scripts/run.sh\n';
+  assert.equal(read(`${head}${shown}`).name, 'release-notes');
+  assert.throws(() => read(`${head}\`\`\`\nx\n\`\`\`\n[x](page.md)`), /links to files.*page\.md/);
+});
+
+test('a text of nothing but half links, or of brackets in brackets, is read in proportion to its length', () => {
+  const began = performance.now();
+  for (const bomb of ['](', '](<', '[a]: ', '](a "', '`[', '~~~ ', '](https://'])
+    try {
+      read(`${head}${bomb.repeat(Math.floor(65_000 / bomb.length))}`);
+    } catch (error) {
+      assert.match(String(error), /links to files/);
+    }
+  for (const nest of ['[', '{a: ', '- '])
+    assert.throws(() => read(`---\nname: release-notes\nmetadata: ${nest.repeat(15_000)}\n---\n`), {
+      code: 'request_invalid',
+    });
+  assert.ok(performance.now() - began < 4_000, `${performance.now() - began} ms`);
+});
+
 for (const [what, text, message] of [
   ['no front matter', '# Title', /must begin with front matter/],
   ['an open front matter', '---\nname: x\n', /must begin with front matter/],
@@ -28,6 +50,8 @@ for (const [what, text, message] of [
   ['a name that is none', head.replace('release-notes', 'Release_Notes'), /name must be/],
   ['anchors that expand', '---\nname: &a release-notes\ndescription: *a\n---\n', /anchors|not YAML/],
   ['a link out of it', `${head}[x](../secret.md)`, /links to files.*\.\.\/secret/],
+  ['a link out of it by its name', `${head}[x][y]\n\n[y]: ../secret.md`, /links to files.*\.\.\/secret/],
+  ['a link to a file of the machine', `${head}[x](file:///etc/passwd)`, /links to files.*file:/],
   ['a link to nothing', `${head}[x](reference/b.md)`, /links to files/],
   ['too much', `${head}${'x'.repeat(maxSkillDocument)}`, /at most 65536/],
 ] as const)

@@ -70,12 +70,38 @@ function toPlain(document: ReturnType<typeof parseDocument>, refuse: (why: strin
   }
 }
 
-/** Relative targets of Markdown links that are no file of the skill. Addresses with a scheme and anchors are left alone. */
+/** Longest target of a link that is looked at, so that the search takes time in proportion to the text. */
+const longestTarget = 500;
+const linkTarget = `(?:<([^<>\\n]{1,${longestTarget}})>|([^()\\s<>]{1,${longestTarget}}))`;
+const inlineLink = new RegExp(`\\]\\([ \\t]{0,20}${linkTarget}`, 'g');
+const linkDefinition = new RegExp(`^ {0,3}\\[[^\\]\\n]{1,200}\\]:[ \\t]{1,20}${linkTarget}`, 'gm');
+
+/** Text without what is shown as it stands: what looks like a link in code is an example of one. */
+function withoutCode(body: string): string {
+  let fence = '';
+  const prose = body.split('\n').filter((line) => {
+    const [, marks = ''] = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/.exec(line) ?? [];
+    if (fence !== '') {
+      if (marks.startsWith(fence) && line.trim() === marks) fence = '';
+      return false;
+    }
+    fence = marks;
+    return fence === '';
+  });
+  return prose.join('\n').replaceAll(/`[^`\n]*`/g, '');
+}
+
+/**
+ * Relative targets of Markdown links that are no file of the skill, and links to files of the machine. Other addresses with
+ * a scheme and anchors are left alone.
+ */
 function brokenLinks(body: string, paths: ReadonlySet<string>): string[] {
-  const targets = [...body.matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g)].map(
-    ([, target = '']) => target,
+  const prose = withoutCode(body);
+  const targets = [inlineLink, linkDefinition].flatMap((link) =>
+    [...prose.matchAll(link)].map(([, bracketed, plain = '']) => bracketed ?? plain),
   );
   return targets.filter((target) => {
+    if (/^file:/i.test(target)) return true;
     if (/^[a-z][a-z0-9+.-]*:/i.test(target) || target.startsWith('#')) return false;
     const path = (target.split('#')[0] ?? '').replace(/^\.\//, '');
     return !paths.has(decode(path));
