@@ -61,11 +61,14 @@ export function faultOfFolder(files: readonly FolderFile[], bounds: FolderBounds
   return clash(files);
 }
 
+/** The one name that file systems without regard to case or to forms of letters see. */
+export const foldPath = (path: string): string => path.normalize('NFC').toLowerCase();
+
 /** Two names that some file systems take for one, or a name that is a file and a folder. */
 function clash(files: readonly FolderFile[]): string | null {
   const names = new Map<string, string>();
   for (const { path } of files) {
-    const folded = path.normalize('NFC').toLowerCase();
+    const folded = foldPath(path);
     const twin = names.get(folded);
     if (twin !== undefined) return `${twin} and ${path} are one name on some file systems`;
     names.set(folded, path);

@@ -56,6 +56,41 @@ test('the same change twice, and a deletion beside a change, are no conflict', (
   assert.equal(mergeMemory(base, [kept('a', '2')], leave(...base)).changed, false);
 });
 
+test('names that could not stand beside each other are both kept, under names that can', () => {
+  const theirs = [kept('Notes.md', 't1'), kept('plan', 't2'), kept('log/a.md', 't3')];
+  const mine = leave(
+    file('notes.md', 'm1'),
+    file('plan/x.md', 'm2'),
+    file('plan/y.md', 'm3'),
+    file('log', 'm4'),
+  );
+  const merge = mergeMemory([], theirs, mine);
+  assert.equal(faultOfFolder(merge.files, memoryBounds), null);
+  assert.deepEqual(shape(merge.files), [
+    ['Notes.md', 't1', 's_old'],
+    ['log.conflict-s_new', 'm4', 's_new'],
+    ['log/a.md', 't3', 's_old'],
+    ['notes.conflict-s_new.md', 'm1', 's_new'],
+    ['plan', 't2', 's_old'],
+    ['plan.conflict-s_new/x.md', 'm2', 's_new'],
+    ['plan.conflict-s_new/y.md', 'm3', 's_new'],
+  ]);
+  assert.deepEqual(
+    merge.conflicts.map(({ path }) => path),
+    ['notes.md', 'plan/x.md', 'plan/y.md', 'log'],
+  );
+  // who renames alone is right
+  const renamed = mergeMemory([file('a.md', '1')], [kept('a.md', '1')], leave(file('A.md', '1')));
+  assert.deepEqual(shape(renamed.files), [['A.md', '1', 's_new']]);
+});
+
+/** Without what could not stand beside what comes before it: what a session leaves was one folder. */
+const alone = (files: readonly FolderFile[]): FolderFile[] =>
+  files.reduce<FolderFile[]>(
+    (before, one) => (faultOfFolder([...before, one], memoryBounds) === null ? [...before, one] : before),
+    [],
+  );
+
 test('no content that anybody wrote is lost, whatever two sessions do', () => {
   let seed = 7;
   const random = (below: number): number => {
@@ -63,12 +98,12 @@ test('no content that anybody wrote is lost, whatever two sessions do', () => {
     return seed % below;
   };
   for (let turn = 0; turn < 2_000; turn += 1) {
-    const paths = ['a', 'b', 'c', 'd/e'];
+    const paths = ['a', 'b', 'c', 'd/e', 'D/e', 'B', 'c/f'];
     const pick = (tag: string) =>
       paths.flatMap((path) =>
-        random(3) === 0 ? [] : [file(path, `${path.at(-1)}${random(2) === 0 ? 'x' : `${tag}${turn}`}`)],
+        random(3) === 0 ? [] : [file(path, `${path}${random(2) === 0 ? 'x' : `${tag}${turn}`}`)],
       );
-    const [base, theirs, mine] = [pick('b'), pick('t'), pick('m')];
+    const [base = [], theirs = [], mine = []] = ['b', 't', 'm'].map((tag) => alone(pick(tag)));
     const merge = mergeMemory(
       base,
       theirs.map((one) => ({ ...one, session: null, at })),
@@ -79,7 +114,7 @@ test('no content that anybody wrote is lost, whatever two sessions do', () => {
     for (const one of [...theirs, ...mine])
       if (!old.has(one.path + one.sha256))
         assert.ok(has.has(one.sha256), `turn ${turn}: ${one.path} is lost`);
-    assert.equal(new Set(merge.files.map(({ path }) => path)).size, merge.files.length);
+    assert.equal(faultOfFolder(merge.files, memoryBounds), null, JSON.stringify(merge.files));
   }
 });
 

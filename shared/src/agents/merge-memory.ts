@@ -1,3 +1,4 @@
+import { foldPath } from './folder.ts';
 import type { FolderFile } from './folder.ts';
 
 /** A file of a memory, with the session that wrote it and when. */
@@ -11,14 +12,18 @@ export interface MemoryMerge {
   readonly files: readonly MemoryFile[];
   /** Whether anything is different from what was in force. */
   readonly changed: boolean;
-  /** Files that both sides had changed: the session's is kept beside, under this name. */
+  /**
+   * Files that both sides had changed, or whose names some file systems take for one: the session's is kept beside, under
+   * this name.
+   */
   readonly conflicts: readonly { readonly path: string; readonly keptAs: string }[];
 }
 
 /**
  * Merges what a session leaves into the memory that is in force by now, file by file against what the session began
  * with. Who alone changed a file is right; where both did, both are kept; a file that one deleted and the other changed
- * stays as changed. Nothing that anybody wrote is lost.
+ * stays as changed. A new name that could not stand beside one that others made meanwhile (`Notes.md` and `notes.md`, `a`
+ * and `a/b`) is kept under a name that can. Nothing that anybody wrote is lost.
  * @param base what the session was given
  * @param current what is in force now
  */
@@ -50,6 +55,15 @@ export function mergeMemory(
       conflicts.push({ path, keptAs });
     }
   }
+  const standing = [...merged.values()].filter((file) => same(file, is.get(file.path)));
+  const names = besides(standing, session.id, (name) => merged.has(name));
+  for (const file of [...merged.values()]) {
+    const keptAs = standing.includes(file) ? file.path : names(file.path);
+    if (keptAs === file.path) continue;
+    merged.delete(file.path);
+    keep(merged, { ...file, path: keptAs });
+    conflicts.push({ path: file.path, keptAs });
+  }
   const files = [...merged.values()].toSorted((one, other) => (one.path < other.path ? -1 : 1));
   const changed = files.length !== is.size || files.some((file) => !same(file, is.get(file.path)));
   return { files, changed, conflicts };
@@ -65,6 +79,36 @@ function same(one: FolderFile | undefined, other: FolderFile | undefined): boole
 
 function keep(merged: Map<string, MemoryFile>, file: MemoryFile | undefined): void {
   if (file !== undefined) merged.set(file.path, file);
+}
+
+/**
+ * Finds names beside files that stand already: the given one, or where some file system would take it for one of theirs, or
+ * for a folder in the place of a file, another.
+ */
+function besides(
+  standing: readonly FolderFile[],
+  session: string,
+  used: (name: string) => boolean,
+): (path: string) => string {
+  const taken = new Set(standing.map(({ path }) => foldPath(path)));
+  const folders = new Set(standing.flatMap(({ path }) => foldersOf(path).map(foldPath)));
+  const renamed = new Map<string, string>();
+  return (path) => {
+    const [first] = foldersOf(path).filter((folder) => taken.has(foldPath(folder)));
+    const clashing = first ?? (taken.has(foldPath(path)) || folders.has(foldPath(path)) ? path : null);
+    if (clashing === null) return path;
+    const known = renamed.get(clashing);
+    const stands = (name: string): boolean => taken.has(foldPath(name)) || folders.has(foldPath(name));
+    const free = known ?? freeName(clashing, session, (name) => stands(name) || used(name));
+    renamed.set(clashing, free);
+    return `${free}${path.slice(clashing.length)}`;
+  };
+}
+
+/** `a/b/c.md` → `a`, `a/b`. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/');
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
 /** `notes/a.md` → `notes/a.conflict-s_01h….md`. */
