@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parseCookie, stringifySetCookie } from 'cookie';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { isLoopback } from '../domain/loopback.ts';
 
 /**
  * The console's login. `__Host-` binds it to exactly this origin, and browsers take that name over TLS only; the plain
@@ -23,9 +24,20 @@ export function tokenOf(request: FastifyRequest): SentToken | null {
     const match = /^Bearer ([A-Za-z0-9._~+/=-]{1,4096})$/i.exec(authorization);
     return match?.[1] === undefined ? null : { token: match[1], by: 'header' };
   }
-  const cookies = parseCookie(request.headers.cookie ?? '');
-  const token = cookies[cookieNames.secure] ?? cookies[cookieNames.plain];
+  const token = cookieOf(request, cookieNames);
   return token === undefined || !/^[A-Za-z0-9._~+/=-]{1,4096}$/.test(token) ? null : { token, by: 'cookie' };
+}
+
+/**
+ * The plain name counts on this machine alone. Elsewhere any host of the same domain could set it, and somebody would work
+ * in a stranger's login without knowing: that is what `__Host-` is there to prevent.
+ */
+function cookieOf(
+  request: FastifyRequest,
+  names: { readonly secure: string; readonly plain: string },
+): string | undefined {
+  const cookies = parseCookie(request.headers.cookie ?? '');
+  return cookies[names.secure] ?? (isLoopback(request.hostname) ? cookies[names.plain] : undefined);
 }
 
 const safeMethods: readonly string[] = ['GET', 'HEAD'];
@@ -74,8 +86,7 @@ export function forgetLoginCookie(reply: FastifyReply): void {
 
 /** The handle of the browser's login under way. */
 export function flowOf(request: FastifyRequest): string | null {
-  const cookies = parseCookie(request.headers.cookie ?? '');
-  return cookies[flowNames.secure] ?? cookies[flowNames.plain] ?? null;
+  return cookieOf(request, flowNames) ?? null;
 }
 
 /** Keeps the handle while the browser is at the issuer. */
