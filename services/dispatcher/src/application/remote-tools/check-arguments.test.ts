@@ -32,6 +32,30 @@ test('arguments are held against the schema', () => {
     assert.match(faultOfArguments(schema, args) ?? '', /#/, JSON.stringify(args));
 });
 
+test('references that branch end the judgement, in the schema and in what is sent', () => {
+  const began = performance.now();
+  const levels = Array.from({ length: 40 }, (_, level) => [
+    `a${level + 1}`,
+    { allOf: [{ $ref: `#/$defs/a${level}` }, { $ref: `#/$defs/a${level}` }] },
+  ]);
+  const $defs = { a0: { type: 'object' }, ...(Object.fromEntries(levels) as JsonObject) };
+  const wide: JsonObject = { type: 'object', $defs, allOf: [{ $ref: '#/$defs/a40' }] };
+  assert.match(faultOfSchema(wide) ?? '', /branch too often/);
+  const node = {
+    type: 'object',
+    properties: { x: { anyOf: [{ $ref: '#/$defs/n' }, { $ref: '#/$defs/n' }] } },
+  };
+  const tree: JsonObject = { type: 'object', $defs: { n: node }, properties: { x: { $ref: '#/$defs/n' } } };
+  assert.equal(faultOfSchema(tree), null);
+  const nested = (depth: number): JsonObject =>
+    Array.from({ length: depth }).reduce<JsonObject>((inner) => ({ x: inner }), {});
+  assert.equal(faultOfArguments(tree, nested(8)), null);
+  assert.match(faultOfArguments(tree, nested(60)) ?? '', /branch too often/);
+  const around: JsonObject = { type: 'object', allOf: [{ $ref: '#' }] };
+  assert.match(faultOfSchema(around) ?? '', /cannot be read/);
+  assert.ok(performance.now() - began < 5_000, `${performance.now() - began} ms`);
+});
+
 test('a stranger’s regular expression is never run', () => {
   const hostile: JsonObject = {
     type: 'object',

@@ -40,6 +40,30 @@ function judged(schema: Json): Json {
   );
 }
 
+/**
+ * Looks into a schema until the judgement has an end. References that branch cost twice as much with every level, of the
+ * schema or of what a sandbox sends; a usual one is done after a few thousand looks.
+ */
+const mostLooks = 5_000_000;
+
+/** The schema, which fails when it has been looked into too often. */
+function bounded(schema: Json): Schema {
+  let left = mostLooks;
+  const wrap = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(wrap);
+    if (typeof value !== 'object' || value === null) return value;
+    const members = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, wrap(one)]));
+    return new Proxy(members, {
+      get: (target, key) => {
+        left -= 1;
+        if (left < 0) throw new Error('its references branch too often');
+        return Reflect.get(target, key) as unknown;
+      },
+    });
+  };
+  return wrap(schema) as Schema;
+}
+
 /** What is wrong with a server's schema of arguments; null: it can be used. */
 export function faultOfSchema(schema: JsonObject): string | null {
   if (JSON.stringify(schema).length > maxSchemaLength)
@@ -47,7 +71,7 @@ export function faultOfSchema(schema: JsonObject): string | null {
   if (isDeeperThan(schema, maxDepth)) return `it is nested deeper than ${maxDepth} levels`;
   if (schema['type'] !== 'object') return 'its type is not object';
   try {
-    new Validator(judged(schema) as Schema, '2020-12').validate({});
+    new Validator(bounded(judged(schema)), '2020-12').validate({});
     return null;
   } catch (error) {
     return `it cannot be read (${(error as Error).message.slice(0, 200)})`;
@@ -62,7 +86,7 @@ export function faultOfArguments(schema: JsonObject, args: JsonObject): string |
   if (JSON.stringify(args).length > maxArgumentsLength)
     return `they are longer than ${maxArgumentsLength} characters`;
   try {
-    const { valid, errors } = new Validator(judged(schema) as Schema, '2020-12', false).validate(args);
+    const { valid, errors } = new Validator(bounded(judged(schema)), '2020-12', false).validate(args);
     if (valid) return null;
     return errors
       .slice(0, 5)
