@@ -48,7 +48,8 @@ export function registerMcpRoutes(app: App, deps: McpRouteDeps): void {
         code: 'request_invalid',
         detail: 'There is no stream here without a call: POST a message, or send Last-Event-ID to go on.',
       });
-    const ticket = typeof last === 'string' ? readTicket(last) : null;
+    const now = deps.clock.now().getTime();
+    const ticket = typeof last === 'string' ? readTicket(last, now) : null;
     if (ticket === null)
       throw new CodedError('request_invalid', 'Last-Event-ID names no event of this endpoint. Call again.');
     reply.hijack();

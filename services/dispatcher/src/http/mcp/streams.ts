@@ -34,13 +34,16 @@ export function writeTicket(ticket: CallTicket, number: number): string {
   return `${Buffer.from(text).toString('base64url')}.${number}`;
 }
 
-/** Null: it is no event id of ours. */
-export function readTicket(eventId: string): CallTicket | null {
+/**
+ * Null: it is no event id of ours. Whoever sends it may have written it: a call from the future would be waited for without
+ * end, so it came now at the latest.
+ */
+export function readTicket(eventId: string, now: number): CallTicket | null {
   const match = /^([A-Za-z0-9_-]{1,2000})\.\d{1,9}$/.exec(eventId);
   if (match?.[1] === undefined) return null;
   try {
     const ticket = ticketSchema.parse(JSON.parse(Buffer.from(match[1], 'base64url').toString('utf8')));
-    return { key: ticket.k, requestId: ticket.r, progressToken: ticket.p, askedAt: ticket.t };
+    return { key: ticket.k, requestId: ticket.r, progressToken: ticket.p, askedAt: Math.min(ticket.t, now) };
   } catch {
     return null;
   }
