@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { idPattern } from '../id.ts';
 import { repositorySourceSchema } from '../repository/source.ts';
 import { cloudEventSchema } from '../triggers/cloud-event.ts';
-import { eventFilterSchema } from '../triggers/event-filter.ts';
+import { eventFiltersSchema } from '../triggers/event-filter.ts';
 import { agentIdSchema } from './agent.ts';
 import { projectIdSchema } from './project.ts';
 
@@ -36,7 +36,7 @@ export type CronSchedule = z.output<typeof cronSchema>;
 const eventSchema = z.strictObject({
   kind: z.literal('event'),
   /** All of them have to fit. */
-  filters: z.array(eventFilterSchema).min(1).max(20),
+  filters: eventFiltersSchema,
 });
 
 /** What a trigger is. Whoever writes it owns it, and its sessions run with their rights. */

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cloudEventSchema } from './cloud-event.ts';
-import { eventFilterSchema, matchesFilter, unmatched } from './event-filter.ts';
+import {
+  eventFilterSchema,
+  eventFiltersSchema,
+  matchesFilter,
+  maxComparisons,
+  unmatched,
+} from './event-filter.ts';
 import type { EventFilter } from './event-filter.ts';
 
 const event = cloudEventSchema.parse({
@@ -56,6 +62,19 @@ test('what is no filter is refused', () => {
     deep,
   ])
     assert.ok(!eventFilterSchema.safeParse(wrong).success, JSON.stringify(wrong));
+});
+
+test('a trigger compares a bounded number of times, however its filters are nested', () => {
+  const leaf = { exact: { type: 'x' } };
+  const of = (count: number) => Array.from({ length: count }, () => leaf);
+  const fits = (filters: unknown) => eventFiltersSchema.safeParse(filters);
+  assert.ok(fits([{ all: of(20) }, { not: { any: of(20) } }, ...of(10)]).success);
+  const wide = Array.from({ length: 20 }, () => ({ any: of(20) }));
+  const refused = fits(wide);
+  assert.match(refused.error?.issues[0]?.message ?? '', new RegExp(`at most ${maxComparisons} comparisons`));
+  const began = performance.now();
+  assert.ok(!fits(Array.from({ length: 20 }, () => ({ all: wide }))).success);
+  assert.ok(performance.now() - began < 2_000);
 });
 
 test('what is no CloudEvent is refused', () => {

@@ -44,6 +44,25 @@ function filterAt(depth: number): z.ZodType<EventFilter> {
 
 export const eventFilterSchema = filterAt(1);
 
+/** Comparisons of one trigger: they are made for every event of its project, one after the other. */
+export const maxComparisons = 100;
+
+function comparisonsOf(filter: EventFilter): number {
+  if ('not' in filter) return comparisonsOf(filter.not);
+  const several = 'all' in filter ? filter.all : 'any' in filter ? filter.any : null;
+  return several === null ? 1 : several.reduce((sum, one) => sum + comparisonsOf(one), 0);
+}
+
+/** What a trigger waits for: all of these have to fit. */
+export const eventFiltersSchema = z
+  .array(eventFilterSchema)
+  .min(1)
+  .max(20)
+  .refine(
+    (filters) => filters.reduce((sum, filter) => sum + comparisonsOf(filter), 0) <= maxComparisons,
+    `must make at most ${maxComparisons} comparisons in all`,
+  );
+
 /** The text of an attribute or member; null where the event has none, or it is no single value. */
 function valueOf(event: CloudEvent, name: string): string | null {
   let value: unknown = event;
