@@ -124,7 +124,12 @@ const secretSchema = z
   .string()
   .min(16)
   .max(256)
-  .regex(/^[\x21-\x7e]+$/, 'must be printable characters');
+  .regex(/^[\x21-\x7e]+$/, 'must be printable characters')
+  // base64 that cannot be read is an empty key, under which anybody could sign
+  .regex(
+    /^(?!whsec_)|^whsec_[A-Za-z0-9+/]{32,}={0,2}$/,
+    'must have at least 24 bytes in base64 behind whsec_',
+  );
 
 /** Body of `POST /v1/hooks`; without a secret one is made. */
 export const createHookSchema = z.strictObject({

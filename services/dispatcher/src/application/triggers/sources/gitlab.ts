@@ -142,6 +142,8 @@ function read(body: JsonValue): ReadDelivery {
 
 /** A secret that begins so is a signing token: GitLab then signs id, time and bytes as Standard Webhooks has it. */
 const signingToken = 'whsec_';
+/** Bytes of the shortest key that Standard Webhooks allows. */
+const shortestKey = 24;
 
 function verifySigned({ headers, body }: RawDelivery, secret: string, now: Date): Verified {
   const id = headers['webhook-id'] ?? '';
@@ -149,6 +151,8 @@ function verifySigned({ headers, body }: RawDelivery, secret: string, now: Date)
   const stale = staleness(time, now);
   if (stale !== null) return stale;
   const key = Buffer.from(secret.slice(signingToken.length), 'base64');
+  if (key.length < shortestKey)
+    return refusedSignature('The signing token of this hook is no key. Set another one.');
   const expected = createHmac('sha256', key).update(`${id}.${time}.`).update(body).digest('base64');
   const sent = (headers['webhook-signature'] ?? '').split(' ').slice(0, 10);
   // Each is compared, whichever fits.

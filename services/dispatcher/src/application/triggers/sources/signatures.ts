@@ -1,10 +1,13 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Verified } from './webhook-source.ts';
 
-/** Digests first: the comparison wants equal lengths, and the length of a secret is nobody's business either. */
-export function sameSecret(left: string, right: string): boolean {
+/**
+ * Digests first: the comparison wants equal lengths, and the length of a secret is nobody's business either. What was not
+ * sent is no secret, also where none is expected.
+ */
+export function sameSecret(sent: string, expected: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(left), digest(right));
+  return timingSafeEqual(digest(sent), digest(expected)) && expected !== '';
 }
 
 export const hmacHex = (secret: string, ...parts: readonly (string | Buffer)[]): string => {
