@@ -4,8 +4,8 @@ import type { DirectoryPerson } from '../../application/access/logins.ts';
 
 const maxGroups = 1_000;
 const printable = /^[^\u0000-\u001f\u007f]{1,256}$/;
-/** Subjects of our own making; a directory that used them could pass for a token or a service. */
-const reserved = /^(token|local|spiffe|trigger|agent):/;
+/** Subjects of our own making; a directory that used them could pass for a token, a service, or somebody who was erased. */
+const reserved = /^(token|local|spiffe|trigger|agent|person|github|gitlab|slack):/;
 
 /**
  * Reads a person out of verified claims.

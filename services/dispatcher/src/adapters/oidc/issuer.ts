@@ -84,7 +84,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
   const toPerson = async (token: string | undefined, verify: TokenVerifier, nonce: string | null) => {
     if (token === undefined)
       throw new CodedError('login_failed', 'The issuer gave no ID token. Its client needs the scope openid.');
-    const claims = await verify(token, options.clientId);
+    const claims = await verify(token, options.clientId, 'id');
     if (nonce !== null && claims['nonce'] !== nonce)
       throw new CodedError('login_failed', 'The ID token belongs to another login (nonce).');
     return withGroups(personOfClaims(claims, options.groupsClaim));
@@ -158,7 +158,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
           'Tokens of the issuer are not taken here. Make a service token.',
         );
       const { verify } = await issuer();
-      return withGroups(personOfClaims(await verify(token, wanted), options.groupsClaim));
+      return withGroups(personOfClaims(await verify(token, wanted, 'access'), options.groupsClaim));
     },
   };
 }

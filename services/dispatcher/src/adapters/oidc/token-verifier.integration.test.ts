@@ -45,12 +45,12 @@ describe('tokens of an issuer', async () => {
     return new SignJWT(set).setProtectedHeader({ alg: 'ES256', kid }).sign(by.privateKey);
   };
   const refused = (token: string, code: ErrorCode = 'unauthenticated') =>
-    assert.rejects(verify(token, audience), (error) => isCodedError(error, code));
+    assert.rejects(verify(token, audience, 'id'), (error) => isCodedError(error, code));
 
   test('one that fits is taken, also with clocks apart by less than the skew', async () => {
-    assert.equal((await verify(await sign(), audience)).sub, 'ada');
-    await verify(await sign({ exp: now() - 40 }), audience);
-    await verify(await sign({ nbf: now() + 40, iat: now() + 40 }), audience);
+    assert.equal((await verify(await sign(), audience, 'id')).sub, 'ada');
+    await verify(await sign({ exp: now() - 40 }), audience, 'id');
+    await verify(await sign({ nbf: now() + 40, iat: now() + 40 }), audience, 'id');
   });
 
   test('each check refuses what it is there for', async () => {
@@ -59,10 +59,21 @@ describe('tokens of an issuer', async () => {
     await refused(await sign({ iss: 'https://issuer.example/' }));
     await refused(await sign({ aud: 'somebody-else' }));
     await refused(await sign({ aud: [audience, 'b'], azp: 'b' }));
+    await refused(await sign({ aud: [audience, 'b'] }));
+    await refused(await sign({ azp: 'b' }));
     for (const missing of ['sub', 'exp', 'iat', 'iss', 'aud'])
       await refused(await sign({ [missing]: undefined }));
     await refused(`${await sign()}x`);
     await refused('a.b.c');
+  });
+
+  test('an access token is for its audience, whichever client of the issuer has asked for it', async () => {
+    // as Keycloak and Auth0 make them
+    const token = await sign({ aud: [audience, 'account'], azp: 'the-console' });
+    assert.equal((await verify(token, audience, 'access')).sub, 'ada');
+    await refused(token);
+    const elsewhere = verify(await sign({ aud: 'account', azp: audience }), audience, 'access');
+    await assert.rejects(elsewhere, (error) => isCodedError(error, 'unauthenticated'));
   });
 
   test('no signature, a shared secret made of the public key, a key of somebody else', async () => {
@@ -81,7 +92,7 @@ describe('tokens of an issuer', async () => {
     const second = await make('second');
     await refused(await sign({}, second));
     keys = [first.jwk, second.jwk];
-    assert.equal((await verify(await sign({}, second), audience)).sub, 'ada');
+    assert.equal((await verify(await sign({}, second), audience, 'id')).sub, 'ada');
     keys = [second.jwk];
     const third = await make('third');
     await refused(await sign({}, third));
@@ -93,7 +104,8 @@ describe('tokens of an issuer', async () => {
       keysCooldownMs: 60_000,
     });
     const before = asked;
-    for (let turn = 0; turn < 20; turn += 1) await assert.rejects(patient(await sign({}, third), audience));
+    for (let turn = 0; turn < 20; turn += 1)
+      await assert.rejects(patient(await sign({}, third), audience, 'id'));
     assert.ok(asked - before <= 1, `${asked - before} requests for keys`);
   });
 
@@ -105,7 +117,7 @@ describe('tokens of an issuer', async () => {
       skewSeconds: 60,
       keysCooldownMs: 0,
     });
-    await assert.rejects(fresh(await sign(), audience), (error) =>
+    await assert.rejects(fresh(await sign(), audience, 'id'), (error) =>
       isCodedError(error, 'service_unreachable'),
     );
   });

@@ -10,12 +10,15 @@ export interface TokenVerifierOptions {
   readonly keysCooldownMs: number;
 }
 
-/** Checks signature, issuer, audience and times; keys are read again when an unknown one signs. */
+/**
+ * Checks signature, issuer, audience and times; keys are read again when an unknown one signs. An ID token is also held
+ * to the party that asked for it; in an access token that is whichever client the person uses, and the audience decides.
+ */
 export type TokenVerifier = (
   token: string,
   /** Any of them will do. */
   audience: string | readonly string[],
-  more?: { readonly type?: string },
+  of: 'id' | 'access',
 ) => Promise<JWTPayload>;
 
 /** Asymmetric only: with a shared secret whoever checks could also sign. */
@@ -27,7 +30,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     cacheMaxAge: 10 * 60_000,
     timeoutDuration: 5_000,
   });
-  return async (token, audience, { type } = {}) => {
+  return async (token, audience, of) => {
     try {
       const { payload } = await jwtVerify(token, keys, {
         issuer: options.issuer,
@@ -35,20 +38,20 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
         clockTolerance: options.skewSeconds,
         algorithms,
         requiredClaims: ['sub', 'exp', 'iat'],
-        ...(type === undefined ? {} : { typ: type }),
       });
-      // A token for several parties must have been asked for by us.
-      if (
-        payload['azp'] !== undefined &&
-        Array.isArray(payload.aud) &&
-        ![audience].flat().includes(payload['azp'] as string)
-      )
-        throw new CodedError('unauthenticated', 'The token was made for somebody else (azp).');
+      if (of === 'id') requireAskedByUs(payload, audience);
       return payload;
     } catch (error) {
       throw toCoded(error);
     }
   };
+}
+
+/** OpenID Connect Core 3.1.3.7, steps 4 and 5: a token for several parties says who asked for it, and that was us. */
+function requireAskedByUs({ aud, azp }: JWTPayload, audience: string | readonly string[]): void {
+  const several = Array.isArray(aud) && aud.length > 1;
+  if (azp === undefined ? !several : [audience].flat().includes(azp as string)) return;
+  throw new CodedError('unauthenticated', 'The token was made for somebody else (azp).');
 }
 
 function toCoded(error: unknown): unknown {
