@@ -203,6 +203,46 @@ test('a secret is not remembered, never leaves the server, and what was there be
   assert.equal(JSON.stringify([result, notices]).includes(token), false);
 });
 
+test('what grew too large, or became a link, is not kept, and what the memory had there is not forgotten', async (t) => {
+  const bench = await startBench(t);
+  const { store } = bench.dispatcher;
+  const files = ['grown.md', 'linked.md', 'removed.md'].map((path) => ({
+    path,
+    ...store.publish(`of ${path}`),
+  }));
+  play(bench, [
+    {
+      blocks: [
+        {
+          id: 'a',
+          tool: 'run_command',
+          input: {
+            command:
+              'cd ~/memory && head -c 2000000 /dev/zero | tr "\\0" x > grown.md && ln -sf /etc/hostname linked.md && rm removed.md',
+          },
+        },
+      ],
+    },
+    { blocks: [{ text: 'Done.' }] },
+  ]);
+  const order = bench.order({ attachments: [{ folder: 'memory', files }], collect: ['memory'] });
+  await bench.put(order);
+  const result = await resultOf(bench, order.sessionId);
+  const kept = new Map(result.collected?.memory?.map((file) => [file.path, file.sha256]));
+  const [grown, linked] = files;
+  assert.deepEqual([...kept.keys()].toSorted(), ['grown.md', 'linked.md']);
+  assert.deepEqual([kept.get('grown.md'), kept.get('linked.md')], [grown?.sha256, linked?.sha256]);
+  assert.equal(bench.dispatcher.uploads.size, 0);
+  const notices = eventsOf(bench, order.sessionId).flatMap((event) =>
+    event.type === 'notice' ? [event.text] : [],
+  );
+  for (const path of ['memory/grown.md', 'memory/linked.md'])
+    assert.ok(
+      notices.some((text) => text.startsWith(path) && text.includes('what the memory had there stays')),
+      path,
+    );
+});
+
 test('a store that gives other bytes stops the start', async (t) => {
   const bench = await startBench(t);
   const { sha256, bytes } = bench.dispatcher.store.publish('right');

@@ -55,9 +55,10 @@ export function mergeMemory(
       conflicts.push({ path, keptAs });
     }
   }
-  const standing = [...merged.values()].filter((file) => same(file, is.get(file.path)));
+  const all = [...merged.values()];
+  const standing = all.filter((file) => same(file, is.get(file.path)));
   const names = besides(standing, session.id, (name) => merged.has(name));
-  for (const file of [...merged.values()]) {
+  for (const file of all) {
     const keptAs = standing.includes(file) ? file.path : names(file.path);
     if (keptAs === file.path) continue;
     merged.delete(file.path);

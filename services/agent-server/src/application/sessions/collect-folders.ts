@@ -90,7 +90,7 @@ async function collect(
   for (const path of skipped.slice(0, 20))
     context.journal.emit({
       type: 'notice',
-      text: `${path.slice(0, 300)} is no plain file with a plain name and was left.`,
+      text: `${path.slice(0, 300)} is no plain file with a plain name and a size within the bounds, and was left; what the memory had there stays.`,
     });
   for (const { path, kinds } of refused.slice(0, 20))
     context.journal.emit({
@@ -140,8 +140,16 @@ async function readEntries(
     const list = found.get(folder as FolderName);
     const path = folderPathSchema.safeParse(rest.join('/'));
     const limit = bounds[folder as FolderName]?.fileBytes ?? 0;
+    // The memory keeps what it had where something cannot be kept: left out, it would read as a file that the agent has removed.
+    const keepBefore = (): void => {
+      const before = folder === 'memory' ? laidBefore(order, rest.join('/')) : undefined;
+      if (before !== undefined) list?.push(before);
+    };
     if (type !== 'file' || list === undefined || !path.success || (entry.header.size ?? 0) > limit) {
-      if (type !== 'directory') skipped.push(name);
+      if (type !== 'directory') {
+        skipped.push(name);
+        keepBefore();
+      }
       entry.resume();
       continue;
     }
@@ -151,9 +159,7 @@ async function readEntries(
     const kinds = folder === 'memory' ? secretKinds(path.data, bytes) : [];
     if (kinds.length > 0) {
       refused.push({ path: path.data, kinds });
-      // The memory keeps what it had there: left out, it would read as a file that the agent has removed.
-      const before = laidBefore(order, path.data);
-      if (before !== undefined) list.push(before);
+      keepBefore();
       continue;
     }
     const { sha256 } = await deps.objectCache.keep(bytes);
