@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { memoryBounds } from '@lemniscate/shared/agents/folder.ts';
 import type { AgentView, SkillView } from '@lemniscate/shared/api/agent.ts';
 import type { MemoryView } from '@lemniscate/shared/api/memory.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
@@ -261,6 +262,36 @@ describe('agents, their skills, memory and files', () => {
     );
     assert.match(entry?.body ?? '', /"act":"memory_rejected"/);
     assert.ok(entry?.body.includes(other.sessionId));
+  });
+
+  test('what a person accepts and a full memory cannot take waits on, and is not lost', async () => {
+    await define('hoarder', { memory: 'review' });
+    const order = await orderOf((await open('hoarder')).body.id);
+    await upload('one more', order);
+    await end(order, { memory: [fileOf('one-more.md', 'one more')] });
+    // meanwhile others have filled it
+    await fleet.sql(
+      `INSERT INTO memories (agent_id, project_id, version, files, changed_by)
+       SELECT 'hoarder', 'local', 1, jsonb_agg(jsonb_build_object('path', 'f' || n || '.md', 'sha256', $1::text, 'bytes', 1,
+         'session', NULL, 'at', now())), 'ada' FROM generate_series(1, $2::int) n`,
+      ['a'.repeat(64), memoryBounds.files],
+    );
+    const path = '/v1/projects/local/agents/hoarder/memory/proposals';
+    const waiting = async () =>
+      (await dispatcher.call<{ proposals: object[] }>('GET', path)).body.proposals.length;
+    const accept = () =>
+      dispatcher.call<Problem>('POST', `${path}/${order.sessionId}`, { decision: 'accept' });
+    const refused = await accept();
+    assert.deepEqual([refused.status, refused.body.code], [413, 'payload_too_large']);
+    assert.match(refused.body.detail, /2001 files; at most 2000.*until then they wait/);
+    assert.equal(await waiting(), 1);
+    await fleet.sql(`UPDATE memories SET files = '[]' WHERE agent_id = 'hoarder'`);
+    assert.equal((await accept()).status, 200);
+    assert.equal(await waiting(), 0);
+    assert.deepEqual(
+      (await memory('hoarder')).files.map(({ path: at }) => at),
+      ['one-more.md'],
+    );
   });
 
   test('a crash in the middle of a push leaves the former version whole, and the repeat makes the next', async () => {

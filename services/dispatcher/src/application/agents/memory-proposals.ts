@@ -34,7 +34,8 @@ export async function listProposals(
 /**
  * A person's word on what a session wants remembered.
  * @returns notices of the merge
- * @throws CodedError `forbidden` for a program, `not_found` when nothing waits
+ * @throws CodedError `forbidden` for a program, `not_found` when nothing waits; `payload_too_large` where the memory would be
+ *   beyond its bounds: the proposal waits on
  */
 export async function decideProposal(
   deps: MemoryDeps,
@@ -67,12 +68,12 @@ export async function decideProposal(
       return [];
     }
     const { base_version: base, files } = row;
-    return merge(deps, tx, owner, {
-      session: decision.session,
-      base,
-      files,
-      at: decision.at,
-      by: person.subject,
-    });
+    const push = { session: decision.session, base, files, at: decision.at, by: person.subject };
+    const { fault, notices } = await merge(deps, tx, owner, push);
+    if (fault === null) return notices;
+    throw new CodedError(
+      'payload_too_large',
+      `With these files the memory has ${fault}. Take something out of it, then accept; until then they wait.`,
+    );
   });
 }

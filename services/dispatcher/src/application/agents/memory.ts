@@ -157,7 +157,11 @@ async function take(
     );
     return ['What the agent wants to remember waits for a person’s review.'];
   }
-  return merge(deps, tx, { agent, project }, { session: session.id, base, files, at, by: session.opened_by });
+  const push = { session: session.id, base, files, at, by: session.opened_by };
+  const { fault: beyond, notices } = await merge(deps, tx, { agent, project }, push);
+  return beyond === null
+    ? notices
+    : [`The memory was left as it was: with what others kept meanwhile it has ${beyond}.`];
 }
 
 interface Push {
@@ -168,12 +172,16 @@ interface Push {
   readonly by: string;
 }
 
+/**
+ * Merges into what is in force by now.
+ * @returns `fault`: why nothing was written, as a part of a sentence; null: it was, or nothing was different
+ */
 export async function merge(
   deps: Pick<MemoryDeps, 'audit'>,
   tx: Transaction,
   owner: MemoryOwner,
   push: Push,
-): Promise<PushNotices> {
+): Promise<{ readonly fault: string | null; readonly notices: PushNotices }> {
   await lockMemory(tx, owner);
   const current = await readVersion(tx, owner, null);
   const base = push.base === 0 ? null : await readVersion(tx, owner, push.base);
@@ -182,15 +190,15 @@ export async function merge(
     at: push.at,
     files: push.files,
   });
-  if (!merged.changed) return [];
+  if (!merged.changed) return { fault: null, notices: [] };
   const fault = faultOfFolder(merged.files, memoryBounds);
-  if (fault !== null)
-    return [`The memory was left as it was: with what others kept meanwhile it has ${fault}.`];
+  if (fault !== null) return { fault, notices: [] };
   await writeVersion(deps, tx, owner, { ...push, files: merged.files, before: current?.version ?? 0 });
-  return merged.conflicts.map(
+  const notices = merged.conflicts.map(
     ({ path, keptAs }) =>
       `Another session changed ${path} in the memory at the same time: both are kept, this one as ${keptAs}.`,
   );
+  return { fault: null, notices };
 }
 
 /** Files of another project's memory that a person has let in; each keeps the session that wrote it. */
