@@ -7,6 +7,7 @@ import type { Problem } from '@lemniscate/shared/errors/problem.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { beginSession, callTool, finishSession, orderOf } from './testing/played-session.ts';
 import type { SimulatedAgentServer } from './testing/simulated-agent-server.ts';
+import { logInByRole } from './testing/role-logins.ts';
 import { createTestFleet } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 import { within } from './testing/within.ts';
@@ -200,6 +201,38 @@ describe('the workspace that agents share with people', () => {
     await call('PUT', `/v1/inbox/${shown?.id}`, { done: true });
     assert.ok(!(await inbox()).some(({ id }) => id === shown?.id));
     assert.ok((await inbox('show=done')).some(({ id }) => id === shown?.id));
+  });
+
+  test('whoever does not belong to a project reads nothing of it in their inbox, whoever names them', async () => {
+    assert.equal((await call('POST', '/v1/projects', { id: 'closed' })).status, 201);
+    const logins = await logInByRole(fleet, dispatcher, 'lab');
+    const inboxOf = async () => {
+      const answer = await fetch(`http://127.0.0.1:${dispatcher.publicPort}/v1/inbox`, {
+        headers: { authorization: `Bearer ${logins.get('member')}` },
+      });
+      return (await answer.json()) as { items: InboxItem[]; unread: number };
+    };
+    const name = async (project: string, title: string) => {
+      const { body } = await call<ObjectView>('POST', '/v1/objects', {
+        project,
+        title,
+        assignee: { kind: 'person', id: 'member' },
+      });
+      await comment(body.id, 'What does @member think?');
+    };
+    await name('closed', 'The takeover');
+    assert.deepEqual(await inboxOf().then(({ items, unread }) => [items, unread]), [[], 0]);
+    const [hidden] = await fleet.sql<{ id: string }>(`SELECT id FROM inbox_items WHERE subject = 'member'`);
+    const marked = await fetch(`http://127.0.0.1:${dispatcher.publicPort}/v1/inbox/${hidden?.id}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${logins.get('member')}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ read: true }),
+    });
+    assert.equal(marked.status, 404);
+    await name('lab', 'The lamp');
+    const { items, unread } = await inboxOf();
+    assert.deepEqual([items.map(({ kind }) => kind).toSorted(), unread], [['assignment', 'mention'], 2]);
+    assert.ok(items.every(({ title }) => title.includes('The lamp')));
   });
 
   test('an agent never starts itself, chains of agents end, and each refusal says why', async () => {

@@ -1,6 +1,8 @@
 import type { InboxItem, InboxKind, MarkInboxItem } from '@lemniscate/shared/api/inbox.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
+import { everyProject, roles } from '@lemniscate/shared/identity/roles.ts';
+import { projectsWith } from '../identity.ts';
 import type { Person } from '../identity.ts';
 import { pageOf, readCursorOf } from '../objects/object-row.ts';
 import type { Transaction } from '../ports/transaction.ts';
@@ -91,6 +93,13 @@ const shown = {
   all: 'true',
 } as const;
 
+/**
+ * SQL: whether the person may know of the project as `$n` lists theirs. Anybody can be named in a comment or an assignment;
+ * the title is for those alone who belong there, at the moment at which they look.
+ */
+const known = (parameter: string): string =>
+  `(project_id = '${everyProject}' OR ${parameter}::text[] IS NULL OR project_id = ANY(${parameter}))`;
+
 /** A page of somebody's inbox, the newest first. */
 export async function readInbox(
   tx: Transaction,
@@ -98,15 +107,16 @@ export async function readInbox(
   query: InboxQuery,
 ): Promise<{ items: InboxItem[]; unread: number; nextCursor: string | null }> {
   const before = query.cursor === undefined ? null : readCursorOf(query.cursor, 'inboxItem');
+  const projects = projectsWith(person, ...roles);
   const [found, [count]] = await Promise.all([
     tx.query<ItemRow>(
       `SELECT ${columns} FROM inbox_items WHERE subject = $1 AND ${shown[query.show]} AND ($2::text IS NULL OR id < $2)
-         AND ($3::text IS NULL OR kind = $3) ORDER BY id DESC LIMIT $4`,
-      [person.subject, before, query.kind ?? null, query.limit + 1],
+         AND ($3::text IS NULL OR kind = $3) AND ${known('$5')} ORDER BY id DESC LIMIT $4`,
+      [person.subject, before, query.kind ?? null, query.limit + 1, projects],
     ),
     tx.query<{ n: number }>(
-      `SELECT count(*)::int AS n FROM inbox_items WHERE subject = $1 AND ${shown.unread}`,
-      [person.subject],
+      `SELECT count(*)::int AS n FROM inbox_items WHERE subject = $1 AND ${shown.unread} AND ${known('$2')}`,
+      [person.subject, projects],
     ),
   ]);
   const { rows, nextCursor } = pageOf(found, query.limit, ({ id }) => id);
@@ -125,8 +135,8 @@ export async function markItem(
        read_at = CASE WHEN $3::boolean IS NULL THEN CASE WHEN $4 THEN coalesce(read_at, now()) ELSE read_at END
          WHEN $3 THEN coalesce(read_at, now()) END,
        done_at = CASE WHEN $4::boolean IS NULL THEN done_at WHEN $4 THEN coalesce(done_at, now()) END
-     WHERE id = $1 AND subject = $2 RETURNING ${columns}`,
-    [id, person.subject, read ?? null, done ?? null],
+     WHERE id = $1 AND subject = $2 AND ${known('$5')} RETURNING ${columns}`,
+    [id, person.subject, read ?? null, done ?? null, projectsWith(person, ...roles)],
   );
   if (row !== undefined) return toItem(row);
   throw new CodedError('not_found', `There is no item ${id} in your inbox. GET /v1/inbox lists them.`, {
