@@ -142,6 +142,9 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
             Bucket,
             Key: to,
             CopySource: `${Bucket}/${encodeURIComponent(from).replaceAll('%2F', '/')}`,
+            // What the sender called it is not signed: a page of theirs would open in the browser of whoever reads it.
+            MetadataDirective: 'REPLACE',
+            ContentType: 'application/octet-stream',
             // Whoever holds the address could write again between check and copy; then this fails.
             ...(found.ETag === undefined ? {} : { CopySourceIfMatch: found.ETag }),
           }),

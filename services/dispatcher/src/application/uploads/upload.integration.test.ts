@@ -56,6 +56,20 @@ for (const { name, storeOf, skip } of [
       assert.deepEqual(await completeUpload(record, second.uploadId, 'eve'), { sha256 });
     });
 
+    test('what the sender called it is gone: no store serves it as a page', async () => {
+      const bytes = Buffer.from('<script>alert(1)</script>');
+      const { put, uploadId } = await announce(bytes);
+      assert.ok(put);
+      const headers = { ...put.headers, 'content-type': 'text/html', 'content-disposition': 'inline' };
+      const sent = await fetch(put.url, { method: 'PUT', body: new Uint8Array(bytes), headers });
+      assert.equal(sent.status, 200);
+      const { sha256 } = await completeUpload(record, uploadId, 'ada');
+      const read = await fetch(await record.objects.presignGet(objectKey('local', sha256), 60));
+      assert.equal(await read.text(), bytes.toString());
+      assert.equal(read.headers.get('content-type'), 'application/octet-stream');
+      assert.equal(read.headers.get('content-disposition'), null);
+    });
+
     test('other bytes than the announced ones are removed and never get the address', async () => {
       const bytes = randomBytes(1000);
       for (const wrong of [randomBytes(1000), bytes.subarray(0, 999), Buffer.concat([bytes, bytes])]) {
