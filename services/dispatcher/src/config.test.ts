@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { announcedBounds, isLoopback, readDispatcherConfig } from './config.ts';
+import { announcedBounds, readDispatcherConfig } from './config.ts';
+import { isLoopback } from './domain/loopback.ts';
 
 const needed = {
   DATABASE_URL: 'postgres://u:hush@db:5432/l',
@@ -46,6 +47,19 @@ describe('the dispatcher’s variables', () => {
           !error.message.includes('hush'),
         name,
       );
+  });
+
+  test('proxies are named by address or network, and nothing else is taken for one', () => {
+    const read = (proxies: string) =>
+      readDispatcherConfig({ ...needed, LEMNISCATE_TRUSTED_PROXIES: proxies }).LEMNISCATE_TRUSTED_PROXIES;
+    assert.deepEqual(read(''), []);
+    assert.deepEqual(read('10.0.0.0/16, 192.0.2.7,2001:db8::/32'), [
+      '10.0.0.0/16',
+      '192.0.2.7',
+      '2001:db8::/32',
+    ]);
+    for (const wrong of ['true', '10.0.0.0/33', '10.0.0/8', 'proxy.example.org', '10.0.0.0/8/8', '::/129'])
+      assert.throws(() => read(wrong), /LEMNISCATE_TRUSTED_PROXIES: must be addresses or networks/, wrong);
   });
 
   test('the local login stays on loopback', () => {

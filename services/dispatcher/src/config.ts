@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
 import { usualBounds } from '@lemniscate/shared/policy/policy-parts.ts';
+import { isIP } from 'node:net';
 import type { FirstAdministrators } from './application/access/logins.ts';
 import type { ConfiguredServer } from './application/servers/configured-server.ts';
 import { parseConfiguredServers } from './application/servers/configured-server.ts';
+import { isLoopback } from './domain/loopback.ts';
 
 /** Every variable of the dispatcher. Times are milliseconds unless the name says otherwise. */
 const dispatcherVariables = z.object({
@@ -37,6 +39,15 @@ const dispatcherVariables = z.object({
   LEMNISCATE_ADMINISTRATORS: z.string().default('').transform(parseAdministrators),
   /** Requests that one login may send in a minute to one dispatcher. */
   LEMNISCATE_REQUESTS_PER_MINUTE: variable.integer(10, 10_000_000).default(30_000),
+  /** Addresses or networks of the proxies in front, with commas: their word on a caller's address counts. */
+  LEMNISCATE_TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .transform(hostsIn)
+    .refine(
+      (proxies) => proxies.every(isNetwork),
+      'must be addresses or networks such as 10.0.0.0/16, with commas',
+    ),
   /** Hours until a login ends by itself. */
   LEMNISCATE_LOGIN_HOURS: variable.integer(1, 168).default(12),
   /** The organisation's OpenID Connect issuer; with it there is no local login. */
@@ -178,11 +189,6 @@ function checkIssuer(config: DispatcherConfig): void {
     refuse(`LEMNISCATE_LDAP_URL needs ${missing.map((word) => `LEMNISCATE_LDAP_${word}`).join(', ')}.`);
 }
 
-/** Whether the host can be reached from this machine alone. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** A bound that somebody moved: said at start, because it loosens or tightens what everybody expects. */
 export function announcedBounds(
   config: DispatcherConfig,
@@ -218,6 +224,16 @@ function hostsIn(text: string): string[] {
     .split(',')
     .map((host) => host.trim())
     .filter((host) => host !== '');
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...more] = text.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return (
+    bits > 0 &&
+    more.length === 0 &&
+    (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
+  );
 }
 
 function parseAdministrators(text: string, context: z.RefinementCtx): FirstAdministrators {

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import type { z } from 'zod';
 import type { begunDeviceLoginSchema, Me, newLoginSchema } from '@lemniscate/shared/api/identity.ts';
 import type { Problem } from '@lemniscate/shared/errors/problem.ts';
+import { loginsBegunPerMinute } from './http/rate-limit.ts';
 import { createTestBrowser } from './testing/test-browser.ts';
 import type { Page, TestBrowser } from './testing/test-browser.ts';
 import { createTestFleet } from './testing/test-fleet.ts';
@@ -26,13 +27,14 @@ describe('logins of an OpenID Connect issuer', () => {
   let issuer: TestIssuer;
   let dispatcher: TestDispatcher;
   let origin = '';
+  let variables: Record<string, string> = {};
   before(async () => {
     fleet = await createTestFleet({ servers: [] });
     issuer = await startTestIssuer({
       accounts,
       redirectUris: () => ['http://127.0.0.1:1/v1/login/callback'],
     });
-    dispatcher = await fleet.startDispatcher({
+    variables = {
       LEMNISCATE_LOCAL_LOGIN: '',
       LEMNISCATE_OIDC_ISSUER: issuer.url,
       LEMNISCATE_OIDC_CLIENT_ID: issuer.clientId,
@@ -41,7 +43,8 @@ describe('logins of an OpenID Connect issuer', () => {
       LEMNISCATE_ADMINISTRATORS: 'group:platform',
       // The issuer knows this address; the test carries the browser's answer over to the port that was free.
       LEMNISCATE_PUBLIC_URL: 'http://127.0.0.1:1',
-    });
+    };
+    dispatcher = await fleet.startDispatcher(variables);
     origin = `http://127.0.0.1:${dispatcher.publicPort}`;
   });
   after(async () => {
@@ -212,6 +215,33 @@ describe('logins of an OpenID Connect issuer', () => {
       entries.map(({ type }) => type),
       ['login.accepted', 'login.ended', 'login.refused'],
     );
+  });
+
+  test('nobody fills the place of everybody’s logins; behind a proxy that is known each address counts for itself', async () => {
+    const begin = async (at: TestDispatcher, forwarded: string) => {
+      const answer = await fetch(`http://127.0.0.1:${at.publicPort}/v1/login`, {
+        redirect: 'manual',
+        headers: { 'x-forwarded-for': forwarded },
+      });
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    const times = async (count: number, at: TestDispatcher, forwarded: (turn: number) => string) => {
+      const statuses: number[] = [];
+      for (let turn = 0; turn < count; turn += 1) statuses.push(await begin(at, forwarded(turn)));
+      return statuses;
+    };
+    const proxied = await fleet.startDispatcher({ ...variables, LEMNISCATE_TRUSTED_PROXIES: '127.0.0.0/8' });
+    const one = await times(loginsBegunPerMinute + 1, proxied, () => '203.0.113.1');
+    assert.deepEqual([one[0], one.at(-2), one.at(-1)], [302, 302, 429]);
+    assert.equal(await begin(proxied, '203.0.113.2'), 302, 'another address');
+    const network = await times(loginsBegunPerMinute + 1, proxied, (turn) => `2001:db8::${turn + 1}`);
+    assert.equal(network.at(-1), 429, 'one IPv6 network is one caller');
+    // whoever is no known proxy says of itself what it likes
+    const bare = await fleet.startDispatcher(variables);
+    const varied = await times(loginsBegunPerMinute + 1, bare, (turn) => `203.0.113.${turn}`);
+    assert.equal(varied.at(-1), 429);
+    await Promise.all([proxied.stop(), bare.stop()]);
   });
 
   test('while the issuer is away those who are in stay in, and nobody else is told it is their fault', async () => {

@@ -46,7 +46,7 @@ import { createRemoteCalls } from './application/remote-tools/remote-calls.ts';
 import { createOpenings } from './application/sessions/openings.ts';
 import { createRowWatch } from './application/sessions/watch-rows.ts';
 import { createSignals } from './application/signals.ts';
-import { isLoopback } from './config.ts';
+import { isLoopback } from './domain/loopback.ts';
 import { budgetDefaultsOf, settingsOf } from './bounds.ts';
 import type { DispatcherConfig } from './config.ts';
 import { mcpResource } from './http/mcp/protected-resource.ts';
@@ -285,6 +285,7 @@ async function build(
       loginMs: config.LEMNISCATE_LOGIN_HOURS * 3_600_000,
       issuer,
       requestsPerMinute: config.LEMNISCATE_REQUESTS_PER_MINUTE,
+      trustedProxies: config.LEMNISCATE_TRUSTED_PROXIES,
       issuerUrl: config.LEMNISCATE_OIDC_ISSUER ?? null,
       scopes: config.LEMNISCATE_OIDC_SCOPES.split(' ').filter((scope) => scope !== ''),
       publicUrl: () => publicUrlOf(config, port),

@@ -9,6 +9,8 @@ locals {
     LEMNISCATE_INTERNAL_HOST = "0.0.0.0"
     LEMNISCATE_INTERNAL_PORT = "7421"
     LEMNISCATE_PUBLIC_URL    = var.public_url
+    # the balancer says whom a request comes from; without it everybody would share one count of failed logins
+    LEMNISCATE_TRUSTED_PROXIES = var.vpc_cidr
     LEMNISCATE_OIDC_ISSUER   = var.oidc_issuer
     LEMNISCATE_OIDC_CLIENT_ID = var.oidc_client_id
     LEMNISCATE_TLS_CA        = "/run/lemniscate/ca.pem"

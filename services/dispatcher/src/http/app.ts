@@ -37,6 +37,8 @@ export interface AppOptions {
   /** Bytes of a body; a route that needs more says so itself. */
   readonly bodyLimit: number;
   readonly tls: ListenerTls | null;
+  /** Addresses and networks of proxies whose word on a caller's address counts. */
+  readonly trustedProxies?: readonly string[];
 }
 
 /**
@@ -50,6 +52,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     // Fastify's own lines hold the URL with its query; ours below hold the route.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit,
+    trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
     genReqId: () => options.newId('request'),
     // A hostile caller must not choose our request ids.
     requestIdHeader: false,

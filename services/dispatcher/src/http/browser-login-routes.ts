@@ -4,6 +4,7 @@ import type { BrowserLinks } from '../application/access/browser-links.ts';
 import type { LoginFailures } from '../application/access/login-failures.ts';
 import type { Authenticator, Person } from '../application/identity.ts';
 import type { App } from './app.ts';
+import { callerAddress } from './caller-address.ts';
 import { refuseForeignPage, setLoginCookie, tokenOf } from './credentials.ts';
 import { personOf } from './identity.ts';
 
@@ -11,6 +12,8 @@ export interface BrowserLoginDeps {
   readonly browserLinks: BrowserLinks;
   readonly authenticator: Authenticator;
   readonly loginFailures: LoginFailures;
+  /** Where people reach this listener. */
+  readonly publicUrl: () => URL;
 }
 
 /** A login without an end of its own lasts a working day in a browser. Milliseconds. */
@@ -30,16 +33,17 @@ export function registerBrowserLoginRoutes(app: App, deps: BrowserLoginDeps): vo
 
   app.post('/v1/login/browser', { schema: { body: browserLoginSchema } }, async (request, reply) => {
     refuseForeignPage(request);
-    deps.loginFailures.admit(request.ip);
+    deps.loginFailures.admit(callerAddress(request));
     try {
       const { code, token: sent } = request.body;
       const token = code === undefined ? (sent ?? null) : deps.browserLinks.redeem(code);
       const person = await deps.authenticator.authenticate(token);
       requireHuman(person);
       const until = person.expiresAt ?? new Date(Date.now() + longestMs).toISOString();
-      setLoginCookie(reply, token ?? '', until, 'encrypted' in request.raw.socket);
+      setLoginCookie(reply, token ?? '', until, deps.publicUrl().protocol === 'https:');
     } catch (error) {
-      if (isCodedError(error) && error.status === 401) deps.loginFailures.failed(request.ip, error.code);
+      if (isCodedError(error) && error.status === 401)
+        deps.loginFailures.failed(callerAddress(request), error.code);
       throw error;
     }
     return reply.code(204).send();

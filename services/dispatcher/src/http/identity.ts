@@ -9,6 +9,7 @@ import type { LoginFailures } from '../application/access/login-failures.ts';
 import { tokenHash } from '../application/access/token-hash.ts';
 import type { App } from './app.ts';
 import { isOpenRoute } from './access-table.ts';
+import { callerAddress } from './caller-address.ts';
 import { refuseForeignPage, tokenOf } from './credentials.ts';
 import { mcpPath } from './mcp/protected-resource.ts';
 import type { OpenAnswers } from './open-answers.ts';
@@ -50,10 +51,10 @@ export function requirePerson(app: App, authenticator: Authenticator, guards: Lo
     if (sent?.by === 'cookie') refuseForeignPage(request);
     const token = sent?.token ?? null;
     // Somebody with a valid login may share the address of somebody who guesses.
-    if (token === null || !known.has(token)) failures?.admit(request.ip);
+    if (token === null || !known.has(token)) failures?.admit(callerAddress(request));
     const audience = route === mcpPath ? 'mcp' : 'api';
     const person = await authenticator.authenticate(token, audience).catch((error: unknown) => {
-      if (isCodedError(error) && error.status === 401) failures?.failed(request.ip, error.code);
+      if (isCodedError(error) && error.status === 401) failures?.failed(callerAddress(request), error.code);
       throw error;
     });
     if (token !== null) known.add(token);

@@ -14,6 +14,8 @@ import {
 import type { LoginFlowDeps } from '../application/access/login-flows.ts';
 import type { LoginFailures } from '../application/access/login-failures.ts';
 import type { App } from './app.ts';
+import { callerAddress } from './caller-address.ts';
+import { beginningsRate } from './rate-limit.ts';
 import { flowOf, forgetFlowCookie, setFlowCookie, setLoginCookie } from './credentials.ts';
 
 export interface LoginRouteDeps extends LoginFlowDeps {
@@ -35,7 +37,10 @@ export function registerLoginRoutes(app: App, deps: LoginRouteDeps): void {
 
   app.get(
     '/v1/login',
-    { schema: { querystring: z.object({ returnTo: z.string().max(1_024).default('/') }) } },
+    {
+      config: beginningsRate,
+      schema: { querystring: z.object({ returnTo: z.string().max(1_024).default('/') }) },
+    },
     async (request, reply) => {
       const { returnTo } = request.query;
       const begun = await beginBrowserLogin(deps, { redirectUri: redirectUri(), returnTo });
@@ -45,11 +50,11 @@ export function registerLoginRoutes(app: App, deps: LoginRouteDeps): void {
   );
 
   app.get(callbackPath, async (request, reply) => {
-    deps.loginFailures.admit(request.ip);
+    deps.loginFailures.admit(callerAddress(request));
     forgetFlowCookie(reply, secure());
     const query = request.raw.url?.split('?')[1] ?? '';
     const login = await finishBrowserLogin(deps, flowOf(request), query).catch((error: unknown) =>
-      Promise.reject(noted(request.ip, error)),
+      Promise.reject(noted(callerAddress(request), error)),
     );
     setLoginCookie(reply, login.token, login.expiresAt, secure());
     return reply.header('cache-control', 'no-store').redirect(login.returnTo, 302);
@@ -57,9 +62,9 @@ export function registerLoginRoutes(app: App, deps: LoginRouteDeps): void {
 
   app.post(
     '/v1/login/device',
-    { schema: { response: { 200: begunDeviceLoginSchema } } },
+    { config: beginningsRate, schema: { response: { 200: begunDeviceLoginSchema } } },
     async (request, reply) => {
-      deps.loginFailures.admit(request.ip);
+      deps.loginFailures.admit(callerAddress(request));
       void reply.header('cache-control', 'no-store');
       return beginDeviceLogin(deps);
     },
@@ -71,9 +76,9 @@ export function registerLoginRoutes(app: App, deps: LoginRouteDeps): void {
       schema: { body: z.strictObject({ handle: z.string().max(100) }), response: { 200: newLoginSchema } },
     },
     async (request, reply) => {
-      deps.loginFailures.admit(request.ip);
+      deps.loginFailures.admit(callerAddress(request));
       const { token, expiresAt, person } = await finishDeviceLogin(deps, request.body.handle).catch(
-        (error: unknown) => Promise.reject(noted(request.ip, error)),
+        (error: unknown) => Promise.reject(noted(callerAddress(request), error)),
       );
       void reply.header('cache-control', 'no-store');
       return { token, expiresAt, subject: person.subject, name: person.name };

@@ -148,6 +148,7 @@ export type PublicDeps = FrameDeps &
   LoginRouteDeps & {
     /** What one login may ask in a minute. */
     readonly requestsPerMinute: number;
+    readonly trustedProxies: readonly string[];
     readonly authenticator: Authenticator;
     readonly openAnswers: OpenAnswers;
     readonly ready: HealthDeps['parts'];
@@ -184,6 +185,7 @@ export async function servePublic(
     newId: deps.newId,
     bodyLimit: mebibyte,
     tls: address.certificate === null ? null : tlsOf(address.certificate, false),
+    trustedProxies: deps.trustedProxies,
   });
   await limitRate(app, deps.requestsPerMinute);
   requirePerson(app, deps.authenticator, { openAnswers: deps.openAnswers, failures: deps.loginFailures });

@@ -70,6 +70,9 @@ export function createLoginFailures(deps: LoginFailureDeps): LoginFailures {
   const turnIfOver = (): void => {
     if (deps.clock.monotonicMs() - opened >= windowMs) turnWindow();
   };
+  /** Beyond the bound all others share one account, also where it is looked at. */
+  const nameOf = (address: string): string =>
+    accounts.has(address) || accounts.size < maxAddresses ? address : everybodyElse;
   const timer = setInterval(turnIfOver, windowMs / 4).unref();
   const flush = async (): Promise<void> => {
     turnWindow();
@@ -79,7 +82,7 @@ export function createLoginFailures(deps: LoginFailureDeps): LoginFailures {
   return {
     admit: (address) => {
       turnIfOver();
-      const account = accounts.get(address);
+      const account = accounts.get(nameOf(address));
       if (account === undefined || account.count < failuresPerWindow) return;
       account.count += 1;
       const left = Math.ceil((opened + windowMs - deps.clock.monotonicMs()) / 1_000);
@@ -91,7 +94,7 @@ export function createLoginFailures(deps: LoginFailureDeps): LoginFailures {
     },
     failed: (address, reason) => {
       turnIfOver();
-      const name = accounts.has(address) || accounts.size < maxAddresses ? address : everybodyElse;
+      const name = nameOf(address);
       const account = accounts.get(name) ?? { count: 0, recorded: 0, reason };
       accounts.set(name, account);
       account.count += 1;
