@@ -182,6 +182,24 @@ describe('every route, every role, own and other project', () => {
     assert.equal((await dispatcher.call('DELETE', `/v1/tokens/${second.id}`)).status, 204);
     assert.equal((await get(second.token)).status, 401);
     assert.equal((await make({ roles: ['auditor'] })).body.code, 'forbidden');
+    // What a token made would outlive it, and the access of its person.
+    const handedOn = await fetch(`http://127.0.0.1:${dispatcher.publicPort}/v1/tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${(await make({})).body.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        name: 'child',
+        project: 'own',
+        roles: ['project_admin'],
+        scopes: ['sessions:read'],
+        expiresInDays: 366,
+      }),
+    });
+    assert.equal(handedOn.status, 403);
+    assert.match(((await handedOn.json()) as { detail: string }).detail, /is a program.*by a person/);
+    const { body: older } = await make({});
+    assert.equal((await get(older.token)).status, 200);
+    await fleet.sql(`UPDATE service_tokens SET created_by = 'token:tok_x' WHERE id = $1`, [older.id]);
+    assert.equal((await get(older.token)).status, 401, 'one that a token made before');
     // Nobody hands on more than they have.
     const asAdmin = await fetch(`http://127.0.0.1:${dispatcher.publicPort}/v1/tokens`, {
       method: 'POST',
@@ -234,8 +252,8 @@ describe('every route, every role, own and other project', () => {
        FROM audit_entries WHERE type = 'login.refused' ORDER BY seq`,
     );
     const counted = refused.reduce((sum, { count }) => sum + count, 0);
-    // Two of the tokens' test before this, all of these, and the one that was late.
-    assert.equal(counted, statuses.length + 1 + 2);
+    // Three of the tokens' test before this, all of these, and the one that was late.
+    assert.equal(counted, statuses.length + 1 + 3);
     assert.ok(refused.length <= 3, `${refused.length} entries for ${counted} failures`);
   });
 });

@@ -260,6 +260,46 @@ describe('what starts sessions', () => {
     });
   });
 
+  test('a trigger that a program made runs as that program, within its scopes and until its token ends', async () => {
+    const make = async (...scopes: string[]) => {
+      const body = { name: 'ci', project: 'lab', roles: ['member'], scopes, expiresInDays: 1 };
+      const made = await call<{ id: string; token: string } & Problem>('POST', '/v1/tokens', body);
+      assert.equal(made.status, 201, made.body.detail);
+      return made.body;
+    };
+    const triggerOf = async ({ token }: { token: string }, type: string) => {
+      const when = { kind: 'event', filters: [{ exact: { type } }] };
+      const definition = { name: 'of a program', agent: 'fixer', task: 'Look into it.', when };
+      const made = await fetch(`http://127.0.0.1:${dispatcher.publicPort}/v1/triggers`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ project: 'lab', definition }),
+      });
+      assert.equal(made.status, 201);
+      return (await made.json()) as TriggerView;
+    };
+    const whole = await make('triggers:write', 'sessions:write');
+    const trigger = await triggerOf(whole, 'org.example.program');
+    assert.equal(trigger.owner, `token:${whole.id}`);
+    const fire = (id: string, type: string) => call('POST', '/v1/events?project=lab', event(id, { type }));
+    await fire('p1', 'org.example.program');
+    const [started] = await settled(`trigger=${trigger.id}`, 1);
+    assert.equal(started?.state, 'started', started?.message ?? '');
+    const opened = await fleet.session(started?.session ?? '');
+    assert.equal(opened.openedBy, `token:${whole.id}`);
+    const narrow = await triggerOf(await make('triggers:write'), 'org.example.narrow');
+    await fire('p2', 'org.example.narrow');
+    const [beyond] = await settled(`trigger=${narrow.id}`, 1);
+    assert.deepEqual([beyond?.state, beyond?.reason], ['refused', 'owner_not_member']);
+    assert.match(beyond?.message ?? '', /does not have the scope sessions:write/);
+    assert.equal((await call('DELETE', `/v1/tokens/${whole.id}`)).status, 204);
+    await fire('p3', 'org.example.program');
+    const after = await settled(`trigger=${trigger.id}`, 2);
+    assert.deepEqual(new Set(after.map(({ reason }) => reason)), new Set([null, 'owner_disabled']));
+    const { body } = await call<TriggerView>('GET', `/v1/triggers/${trigger.id}`);
+    assert.deepEqual([body.enabled, body.disabledReason], [false, 'owner_disabled']);
+  });
+
   test('a mention on GitHub starts a session once, of a member only, and draws issue and thread', async () => {
     const hook = await makeHook('github');
     assert.equal(hook.secret, secret);

@@ -2,6 +2,7 @@ import type { Person } from '../identity.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { personOfDirectory } from './logins.ts';
 import type { FirstAdministrators } from './logins.ts';
+import { findToken } from './service-tokens.ts';
 
 /**
  * Who a subject is at this moment, with the roles that bindings give; null for somebody whom nobody knows. What is done
@@ -9,7 +10,7 @@ import type { FirstAdministrators } from './logins.ts';
  */
 export type FindPerson = (tx: Transaction, subject: string) => Promise<Person | null>;
 
-/** Looks among the people of whom the directory has told at a login, then asks for the local one. */
+/** Looks among the people of whom the directory has told at a login, then among tokens, then asks for the local one. */
 export function createFindPerson(
   administrators: FirstAdministrators,
   local: ((subject: string) => Promise<Person | null>) | null,
@@ -20,7 +21,7 @@ export function createFindPerson(
       [subject],
     );
     if (row !== undefined) return personOfDirectory({ database: tx, administrators }, row);
-    const found = await local?.(subject);
+    const found = (await findToken(tx, subject)) ?? (await local?.(subject));
     return found === null || found === undefined ? null : { ...found, kind: 'automation' };
   };
 }

@@ -55,7 +55,8 @@ function toView(row: TokenRow): TokenView {
 }
 
 /**
- * Makes a token for a program. It can never do more than whoever makes it: neither in a role nor in a project.
+ * Makes a token for a program. It can never do more than whoever makes it: neither in a role nor in a project. Only a
+ * person's login makes one: what a token made would go on after the token, and after the access of its person.
  * @returns the token itself, which is shown this once and kept as a digest
  * @throws CodedError `forbidden`, `project_unknown`
  */
@@ -90,10 +91,12 @@ export async function createToken(
   return { ...toView(row), token };
 }
 
-function checkRequest(person: Person, { project, roles, scopes }: CreateToken): void {
+function checkRequest(person: Person, { project, roles }: CreateToken): void {
   const refuse = (why: string): never => {
     throw new CodedError('forbidden', why);
   };
+  if (person.kind !== 'human')
+    refuse(`${person.name} is a program. A token is made by a person’s login: lemniscate login.`);
   const place = project === everyProject ? null : project;
   for (const role of roles) {
     if (place !== null && !isProjectRole(role))
@@ -101,8 +104,6 @@ function checkRequest(person: Person, { project, roles, scopes }: CreateToken): 
     if (!hasRole(person, place, role) && !hasRole(person, null, 'administrator'))
       refuse(`${person.name} does not hold the role ${role} there and cannot hand it to a token.`);
   }
-  const beyond = person.scopes === undefined ? [] : scopes.filter((scope) => !person.scopes?.includes(scope));
-  if (beyond.length > 0) refuse(`The token "${person.name}" has no scope ${beyond.join(', ')} to hand on.`);
 }
 
 /** Tokens of the projects that the person administers or audits, the newest first. */
@@ -158,16 +159,45 @@ function record(
   ]);
 }
 
+interface JudgedRow extends TokenRow {
+  readonly over: boolean;
+  readonly maker_revoked: boolean;
+  readonly stale: boolean;
+}
+
+/** What a token's row says of whether it still holds. */
+const judged = `${columns}, expires_at <= now() AS over,
+  created_by LIKE 'token:%' OR EXISTS (SELECT FROM revoked_users r WHERE r.subject = created_by) AS maker_revoked,
+  used_at IS NULL OR used_at < now() - interval '1 minute' AS stale`;
+
+/** How a token is called where a person's subject would stand. */
+const tokenSubject = /^token:(.+)$/;
+
+const personOfToken = (row: TokenRow): Person => ({
+  subject: `token:${row.id}`,
+  name: row.name,
+  kind: 'automation',
+  ...sortGrants(row.roles.map((role) => ({ role, project: row.project_id }))),
+  scopes: row.scopes,
+  expiresAt: row.expires_at,
+});
+
+/** Who a token is at this moment, by its subject; null for one that holds no more, and for what is no token's subject. */
+export async function findToken(database: Transaction, subject: string): Promise<Person | null> {
+  const id = tokenSubject.exec(subject)?.[1];
+  if (id === undefined) return null;
+  const [row] = await database.query<JudgedRow>(`SELECT ${judged} FROM service_tokens WHERE id = $1`, [id]);
+  if (row === undefined || row.revoked_at !== null || row.maker_revoked || row.over) return null;
+  return personOfToken(row);
+}
+
 /**
  * Whose token it is. A token dies with the access of the person who made it.
  * @throws CodedError `unauthenticated`, `login_revoked`
  */
 export async function authenticateToken(database: Transaction, token: string): Promise<Person> {
-  const [row] = await database.query<TokenRow & { over: boolean; maker_revoked: boolean; stale: boolean }>(
-    `SELECT ${columns}, expires_at <= now() AS over,
-       EXISTS (SELECT FROM revoked_users r WHERE r.subject = created_by) AS maker_revoked,
-       used_at IS NULL OR used_at < now() - interval '1 minute' AS stale
-     FROM service_tokens WHERE token_hash = $1`,
+  const [row] = await database.query<JudgedRow>(
+    `SELECT ${judged} FROM service_tokens WHERE token_hash = $1`,
     [tokenHash(token)],
   );
   if (row === undefined)
@@ -181,12 +211,5 @@ export async function authenticateToken(database: Transaction, token: string): P
     throw new CodedError('unauthenticated', `The service token ${row.id} expired at ${row.expires_at}.`);
   // A request must not become a write: once a minute is what "is it still used?" needs.
   if (row.stale) await database.query('UPDATE service_tokens SET used_at = now() WHERE id = $1', [row.id]);
-  return {
-    subject: `token:${row.id}`,
-    name: row.name,
-    kind: 'automation',
-    ...sortGrants(row.roles.map((role) => ({ role, project: row.project_id }))),
-    scopes: row.scopes,
-    expiresAt: row.expires_at,
-  };
+  return personOfToken(row);
 }

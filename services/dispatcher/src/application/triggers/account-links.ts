@@ -39,9 +39,11 @@ const settingOf = ({ source, account }: Omit<Link, 'subject'>): Setting => ({
  * @returns the version after it
  * @throws CodedError `not_found` for somebody whom the fleet does not know, `version_conflict`
  */
-export async function linkAccount(deps: LinkDeps, person: Person, link: Link, seen: number): Promise<number> {
+export async function linkAccount(deps: LinkDeps, by: Person, link: Link, seen: number): Promise<number> {
   return deps.database.transaction(async (tx) => {
-    if ((await deps.findPerson(tx, link.subject)) === null)
+    const person = await deps.findPerson(tx, link.subject);
+    // a token's scopes are what tells it from a person
+    if (person === null || person.scopes !== undefined)
       throw new CodedError(
         'not_found',
         `Nobody is known as ${link.subject} here. People are known once they have logged in.`,
@@ -50,13 +52,13 @@ export async function linkAccount(deps: LinkDeps, person: Person, link: Link, se
       await tx.query(
         `INSERT INTO account_links (source, account, subject, changed_by) VALUES ($1, $2, $3, $4)
          ON CONFLICT (source, account) DO UPDATE SET subject = $3, changed_by = $4, changed_at = now()`,
-        [link.source, folded(link.account), link.subject, person.subject],
+        [link.source, folded(link.account), link.subject, by.subject],
       );
     });
     await deps.audit.append(tx, fleetChain, [
       {
         type: 'account.linked',
-        subject: person.subject,
+        subject: by.subject,
         body: {
           source: link.source,
           account: accountIdentity(link.source, folded(link.account)),

@@ -2,6 +2,7 @@ import { reviewChain } from '@lemniscate/shared/audit/entry.ts';
 import { createSessionSchema } from '@lemniscate/shared/api/session.ts';
 import type { Cause, Refusal } from '@lemniscate/shared/api/delivery.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { scopeOf } from '@lemniscate/shared/identity/scopes.ts';
 import type { Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
 import type { FindPerson } from '../access/known-person.ts';
 import { hasRole } from '../identity.ts';
@@ -169,6 +170,13 @@ async function ownerOf(deps: StartWishDeps, wish: WishRow): Promise<Person> {
     throw new Refused(
       'owner_not_member',
       `${wish.owner}, in whose name it would run, may not open sessions in project "${wish.project_id}".`,
+    );
+  // as if it asked itself: what may write comments alone starts no session by one
+  const scope = scopeOf('sessions', 'POST');
+  if (owner.scopes !== undefined && !owner.scopes.includes(scope))
+    throw new Refused(
+      'owner_not_member',
+      `${wish.owner}, in whose name it would run, does not have the scope ${scope}.`,
     );
   return owner;
 }
