@@ -45,6 +45,11 @@ export async function ask<Data>(
   return data as Data;
 }
 
+/** The header that names the version of what was seen; there was none: `"0"`. */
+export function seenHeader(thing: { readonly version: number } | undefined): { 'if-match': string } {
+  return { 'if-match': `"${thing?.version ?? 0}"` };
+}
+
 /** What is set of a query: neither absent nor empty. */
 export function given<Values extends Readonly<Record<string, unknown>>>(
   values: Values,

@@ -3195,6 +3195,7 @@ export interface components {
             unhealthy: string | null;
             url: string;
             usable: number;
+            version: number;
             warm: number;
         };
         ServerInput: {
@@ -3215,6 +3216,7 @@ export interface components {
             unhealthy: string | null;
             url: string;
             usable: number;
+            version: number;
             warm: number;
         };
         Session: {
@@ -5007,7 +5009,10 @@ export interface operations {
     put_v1_account_links: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5046,7 +5051,10 @@ export interface operations {
                 account: string;
                 source: "github" | "gitlab" | "slack";
             };
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5215,7 +5223,10 @@ export interface operations {
     put_v1_agents_agent: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 agent: string;
             };
@@ -5331,7 +5342,10 @@ export interface operations {
     put_v1_agents_agent_credentials_name: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 agent: string;
                 name: string & (unknown & unknown);
@@ -5367,7 +5381,10 @@ export interface operations {
     delete_v1_agents_agent_credentials_name: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 agent: string;
                 name: string & (unknown & unknown);
@@ -6177,7 +6194,10 @@ export interface operations {
     put_v1_costs_budgets_scope_name: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 name: string;
                 scope: "project" | "agent";
@@ -6251,7 +6271,10 @@ export interface operations {
     put_v1_costs_centres_project: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 project: string;
             };
@@ -6442,7 +6465,10 @@ export interface operations {
     put_v1_costs_pools_pool: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 pool: string;
             };
@@ -7052,7 +7078,7 @@ export interface operations {
                         repository?: components["schemas"]["RepositorySourceInput"] | undefined;
                     };
                     project: string;
-                    secret?: string | undefined;
+                    secret?: (string & (unknown & unknown)) | undefined;
                     /** @enum {string} */
                     source: "github" | "gitlab" | "slack";
                 };
@@ -7133,7 +7159,10 @@ export interface operations {
     put_v1_hooks_hook: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 hook: string;
             };
@@ -7151,7 +7180,7 @@ export interface operations {
                         name: string;
                         repository?: components["schemas"]["RepositorySourceInput"] | undefined;
                     };
-                    secret?: string | undefined;
+                    secret?: (string & (unknown & unknown)) | undefined;
                 };
             };
         };
@@ -7215,7 +7244,10 @@ export interface operations {
     delete_v1_hooks_hook: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 hook: string;
             };
@@ -7338,6 +7370,7 @@ export interface operations {
                             pausedAt: string;
                             pausedBy: string;
                             scope: string;
+                            version: number;
                         }[];
                     };
                 };
@@ -7382,6 +7415,7 @@ export interface operations {
                             pausedAt: string;
                             pausedBy: string;
                             scope: string;
+                            version: number;
                         }[];
                     };
                 };
@@ -7400,7 +7434,10 @@ export interface operations {
     delete_v1_intake_scope: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 scope: string;
             };
@@ -7420,6 +7457,7 @@ export interface operations {
                             pausedAt: string;
                             pausedBy: string;
                             scope: string;
+                            version: number;
                         }[];
                     };
                 };
@@ -7928,7 +7966,10 @@ export interface operations {
     put_v1_notify_targets_target: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 target: string;
             };
@@ -8008,7 +8049,10 @@ export interface operations {
     delete_v1_notify_targets_target: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 target: string;
             };
@@ -8320,7 +8364,10 @@ export interface operations {
     patch_v1_objects_object: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 object: string;
             };
@@ -8709,7 +8756,10 @@ export interface operations {
     put_v1_pools_pool: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 pool: string;
             };
@@ -9134,7 +9184,10 @@ export interface operations {
     post_v1_projects_id_agents_agent_memory_restore: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 agent: string;
                 id: string;
@@ -9417,7 +9470,10 @@ export interface operations {
     put_v1_projects_id_policy: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 id: string;
             };
@@ -9531,7 +9587,10 @@ export interface operations {
     put_v1_projects_id_queue: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 id: string;
             };
@@ -9624,7 +9683,10 @@ export interface operations {
     put_v1_projects_id_retention: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 id: string;
             };
@@ -9808,7 +9870,10 @@ export interface operations {
     put_v1_projects_id_skills_skill: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 id: string;
                 skill: string;
@@ -9895,7 +9960,10 @@ export interface operations {
     put_v1_projects_id_workspace: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 id: string;
             };
@@ -9952,6 +10020,7 @@ export interface operations {
                             revokedAt: string;
                             revokedBy: string;
                             subject: string;
+                            version: number;
                         }[];
                     };
                 };
@@ -10010,7 +10079,10 @@ export interface operations {
     delete_v1_revocations_subject: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 subject: string;
             };
@@ -10061,6 +10133,7 @@ export interface operations {
                             project: string;
                             /** @enum {string} */
                             role: "member" | "approver" | "project_admin" | "administrator" | "auditor" | "finops" | "operator";
+                            version: number;
                         }[];
                     };
                 };
@@ -10079,7 +10152,10 @@ export interface operations {
     put_v1_role_bindings: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -10122,7 +10198,10 @@ export interface operations {
                 project: "*" | string;
                 role: "member" | "approver" | "project_admin" | "administrator" | "auditor" | "finops" | "operator";
             };
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -10335,7 +10414,10 @@ export interface operations {
     put_v1_servers_id_approval: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 id: string;
             };
@@ -10364,7 +10446,10 @@ export interface operations {
     put_v1_servers_id_drain: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 id: string;
             };
@@ -10399,7 +10484,10 @@ export interface operations {
     delete_v1_servers_id_drain: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 id: string;
             };
@@ -12350,7 +12438,10 @@ export interface operations {
     put_v1_triggers_trigger: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 trigger: string;
             };
@@ -12967,7 +13058,10 @@ export interface operations {
     delete_v1_triggers_trigger: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster. */
+                "if-match": string;
+            };
             path: {
                 trigger: string;
             };

@@ -78,11 +78,16 @@ const situations: readonly Situation[] = [
   },
   {
     name: 'while it is held in the queue',
-    prepare: (site) =>
-      site.client.json('/v1/projects/bench/queue', z.unknown(), {
+    prepare: async (site) => {
+      const path = '/v1/projects/bench/queue';
+      const seen = await site.client.open(path);
+      await seen.body?.cancel();
+      return site.client.json(path, z.unknown(), {
         method: 'PUT',
         body: { maxConcurrent: 0 },
-      }),
+        headers: { 'if-match': seen.headers.get('etag') ?? '' },
+      });
+    },
     bring: (site) => site.open(sleeping),
   },
 ];

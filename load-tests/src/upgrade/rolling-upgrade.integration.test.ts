@@ -95,7 +95,9 @@ test('dispatchers and servers are replaced one after the other, and no session i
   await first.stop();
 
   for (const { name } of older.servers) {
-    const drained = await second.call('PUT', `/v1/servers/${name}/drain`, {});
+    const { body } = await second.call<{ servers: { id: string; version: number }[] }>('GET', '/v1/servers');
+    const seen = { 'if-match': `"${body.servers.find(({ id }) => id === name)?.version}"` };
+    const drained = await second.call('PUT', `/v1/servers/${name}/drain`, {}, seen);
     assert.ok(drained.status < 300, `drain answered ${drained.status}`);
   }
   await within(20_000, 'the old servers are empty', () =>

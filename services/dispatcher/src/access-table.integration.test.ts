@@ -47,12 +47,13 @@ describe('every route, every role, own and other project', () => {
       );
       logins.set(role, token);
       if (role === 'nobody') continue;
-      const bound = await dispatcher.call('PUT', '/v1/role-bindings', {
+      const binding = {
         kind: 'group',
         principal: `the-${role}s`,
         role,
         project: isProjectRole(role) ? 'own' : '*',
-      });
+      };
+      const bound = await dispatcher.call('PUT', '/v1/role-bindings', binding, { 'if-match': '"0"' });
       assert.equal(bound.status, 204);
     }
   });
@@ -223,6 +224,7 @@ describe('every route, every role, own and other project', () => {
           headers: {
             authorization: `Bearer ${logins.get('project_admin')}`,
             'content-type': 'application/json',
+            'if-match': '"0"',
           },
           body: JSON.stringify({ kind: 'person', principal: 'project_admin', role, project }),
         })

@@ -94,8 +94,13 @@ describe('agents, their skills, memory and files', () => {
   const skill = '---\nname: release-notes\ndescription: Writes release notes.\n---\nSee [more](more.md).';
 
   test('a skill is pushed as files and checked; the same again is no new version', async () => {
-    const push = (files: object[], name = 'release-notes') =>
-      dispatcher.call<SkillView & Problem>('PUT', `/v1/projects/local/skills/${name}`, { files });
+    const push = (files: object[], name = 'release-notes', seen = 0) =>
+      dispatcher.call<SkillView & Problem>(
+        'PUT',
+        `/v1/projects/local/skills/${name}`,
+        { files },
+        { 'if-match': `"${seen}"` },
+      );
     const files = [fileOf('SKILL.md', skill), fileOf('more.md', 'more')];
     assert.equal((await push(files)).status, 404);
     await upload(skill);
@@ -106,6 +111,8 @@ describe('agents, their skills, memory and files', () => {
       [200, 1, 'Writes release notes.'],
     );
     assert.equal((await push(files.toReversed())).body.version, 1);
+    const unseen = await push([fileOf('SKILL.md', skill), fileOf('more.md', skill)]);
+    assert.deepEqual([unseen.status, unseen.body.code], [412, 'version_conflict']);
     assert.match((await push([fileOf('SKILL.md', skill)])).body.detail, /links to files.*more\.md/);
     assert.match((await push([fileOf('more.md', 'more')])).body.detail, /no SKILL\.md/);
     assert.match((await push(files, 'other')).body.detail, /its name is "release-notes"/);

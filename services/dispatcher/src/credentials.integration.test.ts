@@ -41,8 +41,11 @@ describe('credentials of agents', () => {
   });
 
   const place = '/v1/agents/publisher/credentials';
-  const set = (value: string, name = 'DEPLOY_TOKEN') =>
-    dispatcher.call<Problem>('PUT', `${place}/${name}`, { value });
+  const set = async (value: string, name = 'DEPLOY_TOKEN') =>
+    dispatcher.call<Problem>('PUT', `${place}/${name}`, { value }, await ofSeen(name));
+  const ofSeen = async (name: string) => ({
+    'if-match': `"${(await list()).find((one) => one.name === name)?.version ?? 0}"`,
+  });
   const list = async () =>
     (await dispatcher.call<{ credentials: CredentialView[] }>('GET', place)).body.credentials;
   const open = () =>
@@ -97,11 +100,14 @@ describe('credentials of agents', () => {
 
   test('what was set reaches the order of a session, and is nowhere in the record or any answer', async () => {
     assert.equal((await set('the first value of it')).status, 204);
+    const [first] = await list();
     assert.equal((await set(secret)).status, 204);
-    assert.deepEqual(
-      (await list()).map(({ name, version }) => [name, version]),
-      [['DEPLOY_TOKEN', 2]],
-    );
+    const [second, ...more] = await list();
+    assert.deepEqual([second?.name, more], ['DEPLOY_TOKEN', []]);
+    assert.ok((second?.version ?? 0) > (first?.version ?? Infinity));
+    const stale = { 'if-match': `"${first?.version}"` };
+    const late = await dispatcher.call('PUT', `${place}/DEPLOY_TOKEN`, { value: 'of somebody else' }, stale);
+    assert.equal(late.status, 412, 'what somebody has set meanwhile is overwritten');
     const opened = await open();
     assert.equal(opened.status, 202, JSON.stringify(opened.body));
     const find = () => server.orders.find(({ order }) => order.sessionId === opened.body.id)?.order;
@@ -122,8 +128,12 @@ describe('credentials of agents', () => {
   test('removed while a session waits for its turn, it ends that session at its start and says so', async () => {
     const waiting = await open();
     assert.equal(waiting.status, 202);
-    assert.equal((await dispatcher.call('DELETE', `${place}/DEPLOY_TOKEN`)).status, 204);
-    assert.equal((await dispatcher.call('DELETE', `${place}/DEPLOY_TOKEN`)).status, 404);
+    const remove = async (headers: Record<string, string>) =>
+      (await dispatcher.call('DELETE', `${place}/DEPLOY_TOKEN`, undefined, headers)).status;
+    const seen = await ofSeen('DEPLOY_TOKEN');
+    assert.equal(await remove({ 'if-match': '"0"' }), 412);
+    assert.equal(await remove(seen), 204);
+    assert.equal(await remove(seen), 404);
     assert.deepEqual(await list(), []);
     for (const { order } of server.orders)
       await dispatcher.call('POST', `/v1/sessions/${order.sessionId}/stop`);

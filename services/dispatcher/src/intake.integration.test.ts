@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { fleetChain } from '@lemniscate/shared/audit/entry.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import { contentVersion } from './application/content-version.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
-import type { TestFleet } from './testing/test-fleet.ts';
+import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 import { within } from './testing/within.ts';
 
 const fleets: TestFleet[] = [];
@@ -23,6 +24,16 @@ async function start(roles?: readonly string[]) {
   const open = async (): Promise<SessionView> =>
     (await dispatcher.call<SessionView>('POST', '/v1/sessions', ordinaryRequest)).body;
   return { fleet, dispatcher, server, open };
+}
+
+async function resume(dispatcher: TestDispatcher, scope: string): Promise<void> {
+  const { body } = await dispatcher.call<{ paused: { scope: string; version: number }[] }>(
+    'GET',
+    '/v1/intake',
+  );
+  const version = body.paused.find((one) => one.scope === scope)?.version;
+  const seen = { 'if-match': `"${version}"` };
+  assert.equal((await dispatcher.call('DELETE', `/v1/intake/${scope}`, undefined, seen)).status, 200);
 }
 
 describe('intake', () => {
@@ -51,7 +62,7 @@ describe('intake', () => {
       });
       assert.ok(!server.held.has(waiting.id));
       assert.equal((await fleet.session(running.id)).state, 'starting');
-      await dispatcher.call('DELETE', `/v1/intake/${scope}`);
+      await resume(dispatcher, scope);
       await within(10_000, 'it is placed', () => server.held.has(waiting.id));
       const entries = await fleet.sql<{ type: string }>(
         `SELECT type FROM audit_entries WHERE chain = '${fleetChain}' AND type LIKE 'intake.%' ORDER BY seq`,
@@ -80,7 +91,7 @@ describe('intake', () => {
       `SELECT count(*)::int AS n FROM audit_entries WHERE chain = '${fleetChain}' AND type = 'fleet.stopped'`,
     );
     assert.equal(entry?.n, 1);
-    await dispatcher.call('DELETE', '/v1/intake/fleet');
+    await resume(dispatcher, 'fleet');
     await within(10_000, 'what came after the stop starts', () => server.held.has(late.id));
   });
 
@@ -98,9 +109,12 @@ describe('intake', () => {
   test('queue settings change what is named and nothing else', async () => {
     const { dispatcher } = await start();
     const before = await dispatcher.call<Record<string, unknown>>('GET', '/v1/projects/local/queue');
-    const changed = await dispatcher.call('PUT', '/v1/projects/local/queue', { weight: 7, maxBacklog: 20 });
+    const seen = { 'if-match': `"${contentVersion(before.body)}"` };
+    const put = (project: string, body: object) =>
+      dispatcher.call('PUT', `/v1/projects/${project}/queue`, body, seen);
+    assert.equal((await put('local', { weight: 0 })).status, 400);
+    assert.equal((await put('nobody', { weight: 2 })).status, 404);
+    const changed = await put('local', { weight: 7, maxBacklog: 20 });
     assert.deepEqual(changed.body, { ...before.body, weight: 7, maxBacklog: 20 });
-    assert.equal((await dispatcher.call('PUT', '/v1/projects/local/queue', { weight: 0 })).status, 400);
-    assert.equal((await dispatcher.call('PUT', '/v1/projects/nobody/queue', { weight: 2 })).status, 404);
   });
 });

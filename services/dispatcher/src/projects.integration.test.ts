@@ -7,6 +7,7 @@ import { usualBounds } from '@lemniscate/shared/policy/policy-parts.ts';
 import type { PolicyVersion } from '@lemniscate/shared/api/project.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import type { Problem } from '@lemniscate/shared/errors/problem.ts';
+import { contentVersion } from './application/content-version.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 
@@ -61,19 +62,27 @@ describe('projects and their policies', () => {
       assert.equal((await write(change, seen)).status, 200);
       assert.notEqual(await etag(), seen);
       const late = await write(other, seen);
-      assert.deepEqual([late.status, late.body.code], [409, 'version_conflict']);
-      assert.equal((await write(other, '"3"')).status, 400);
+      assert.deepEqual([late.status, late.body.code], [412, 'version_conflict']);
+      assert.equal((await write(other, '"3"')).status, 428);
+      assert.equal((await write(other, '*')).status, 428, 'who does not say what they saw');
       assert.equal((await write(other, await etag())).status, 200);
-      assert.equal((await dispatcher.call('PUT', path, change)).status, 200, 'who does not say means any');
+      const unsaid = await dispatcher.call<Problem>('PUT', path, change);
+      assert.deepEqual([unsaid.status, unsaid.body.code], [428, 'version_required']);
     });
 
-  test('of changes of queue settings at the same moment none is lost', async () => {
+  test('of changes of queue settings at the same moment one is taken, and the others are told', async () => {
     await create('busy');
     const path = '/v1/projects/busy/queue';
     const changes = [{ weight: 5 }, { maxConcurrent: 4 }, { maxBacklog: 99 }, { maxWaitSeconds: 77 }];
-    await Promise.all(changes.map((change) => dispatcher.call('PUT', path, change)));
-    const { body } = await dispatcher.call<Record<string, unknown>>('GET', path);
-    for (const change of changes) assert.partialDeepStrictEqual(body, change);
+    const look = () => dispatcher.call<Record<string, unknown>>('GET', path);
+    const etag = `"${contentVersion((await look()).body)}"`;
+    const answers = await Promise.all(
+      changes.map((change) => dispatcher.call('PUT', path, change, { 'if-match': etag })),
+    );
+    const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
+    assert.deepEqual(statuses, [200, 412, 412, 412]);
+    const won = changes[answers.findIndex(({ status }) => status === 200)] ?? {};
+    assert.partialDeepStrictEqual((await look()).body, won);
   });
 
   test('a policy has versions, each change names the one it saw and is audited', async () => {
@@ -98,7 +107,7 @@ describe('projects and their policies', () => {
     assert.deepEqual([changed.status, changed.body.version], [200, 2]);
     assert.match(changed.body.written ?? '', /# ours/);
     const late = await put('shop', 'execution: either', '"1"');
-    assert.deepEqual([late.status, late.body.code], [409, 'version_conflict']);
+    assert.deepEqual([late.status, late.body.code], [412, 'version_conflict']);
     assert.equal((await put('shop', '{"execution":"server"}', '"2"', 'application/json')).body.version, 2);
     const faulty = await put('shop', 'tools:\n  run_command: maybe\n', '"2"');
     assert.equal(faulty.status, 400);
@@ -124,7 +133,7 @@ describe('projects and their policies', () => {
       Array.from({ length: 8 }, (_, index) => put('raced', `budgets: {maxMinutes: ${index + 1}}`, '"1"')),
     );
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-    assert.equal(answers.filter(({ status }) => status === 409).length, 7);
+    assert.equal(answers.filter(({ status }) => status === 412).length, 7);
     assert.equal((await read('raced')).version, 2);
   });
 

@@ -30,6 +30,11 @@ async function seen(dispatcher: TestDispatcher, id: string): Promise<ServerView 
   return body.servers.find((server) => server.id === id);
 }
 
+/** Of an operator's act: the server as it is seen at this moment. */
+const ofSeen = async (dispatcher: TestDispatcher, id: string) => ({
+  'if-match': `"${(await seen(dispatcher, id))?.version}"`,
+});
+
 const usable = (dispatcher: TestDispatcher, id: string, ms = 15_000): Promise<void> =>
   within(ms, `${id} can be used`, async () => ((await seen(dispatcher, id))?.usable ?? 0) > 0);
 
@@ -52,18 +57,27 @@ describe('agent servers', () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => open(dispatcher)));
     await within(10_000, 'three on each', () => first.held.size === 3 && second.held.size === 3);
     const moved = [...first.held.keys()];
-    await dispatcher.call('PUT', '/v1/servers/a/drain', {});
+    const operate = async (method: string, body?: object) => {
+      const answer = await dispatcher.call(
+        method,
+        '/v1/servers/a/drain',
+        body,
+        await ofSeen(dispatcher, 'a'),
+      );
+      assert.equal(answer.status, 204, JSON.stringify(answer.body));
+    };
+    await operate('PUT', {});
     const late = await open(dispatcher);
     await within(10_000, 'a new one goes to the other', () => second.held.has(late));
     assert.equal(first.held.size, 3);
     assert.match((await seen(dispatcher, 'a'))?.outBecause ?? '', /drained/);
-    await dispatcher.call('PUT', '/v1/servers/a/drain', { deadlineSeconds: 0 });
+    await operate('PUT', { deadlineSeconds: 0 });
     await within(15_000, 'all are on the other', () => ids.every((id) => second.held.has(id)));
     await within(10_000, 'the first is empty', () => first.held.size === 0);
     for (const id of moved) assert.equal((await fleet.session(id)).attempt, 2);
     const losses = await fleet.sql<{ losses: number }>('SELECT max(losses) AS losses FROM sessions');
     assert.equal(losses[0]?.losses, 0);
-    await dispatcher.call('DELETE', '/v1/servers/a/drain');
+    await operate('DELETE');
     await usable(dispatcher, 'a');
   });
 
@@ -265,7 +279,10 @@ describe('agent servers', () => {
       );
       const ids = [await open(dispatcher), await open(dispatcher)];
       await within(10_000, 'one is placed', () => server.held.size === 1);
-      await dispatcher.call('PUT', `/v1/servers/${joined.body.serverId}/approval`);
+      const { serverId } = joined.body;
+      const approval = `/v1/servers/${serverId}/approval`;
+      const approved = await dispatcher.call('PUT', approval, undefined, await ofSeen(dispatcher, serverId));
+      assert.equal(approved.status, 204);
       await within(10_000, 'both are placed', () => ids.every((id) => server.held.has(id)));
       assert.equal((await seen(dispatcher, joined.body.serverId))?.usable, 5);
       const left = await dispatcher.call('DELETE', `/v1/servers/${joined.body.serverId}`);

@@ -192,7 +192,7 @@ describe('what starts sessions', () => {
     assert.equal(times.body.next.length, 5);
     assert.equal((await list(`trigger=${trigger.id}`)).length, 1);
     const path = `/v1/triggers/${trigger.id}`;
-    assert.equal((await call('PUT', path, trigger.definition, { 'if-match': '"9"' })).status, 409);
+    assert.equal((await call('PUT', path, trigger.definition, { 'if-match': '"9"' })).status, 412);
     assert.equal((await call('DELETE', path, undefined, { 'if-match': '"1"' })).status, 204);
     assert.deepEqual((await post(event('5'))).body.deliveries, []);
   });

@@ -96,7 +96,7 @@ describe('the workspace that agents share with people', () => {
     assert.equal((await call('PATCH', path, { title: 'x' })).status, 428);
     const changed = await call<ObjectView>('PATCH', path, { status: 'doing' }, { 'if-match': '"1"' });
     assert.deepEqual([changed.status, changed.body.version, changed.body.status], [200, 2, 'doing']);
-    assert.equal((await call('PATCH', path, { status: 'done' }, { 'if-match': '"1"' })).status, 409);
+    assert.equal((await call('PATCH', path, { status: 'done' }, { 'if-match': '"1"' })).status, 412);
     const same = await call<ObjectView>('PATCH', path, { status: 'doing' }, { 'if-match': '"2"' });
     assert.equal(same.body.version, 2);
     const others = [object, ...(await Promise.all([1, 2, 3].map(() => create({ type: 'bug' }))))];

@@ -48,6 +48,8 @@ export const roleBindingViewSchema = z.object({
   project: z.string(),
   boundBy: z.string(),
   boundAt: z.string(),
+  /** What a change sends as If-Match. */
+  version: z.int(),
 });
 export const roleBindingsSchema = z.object({ bindings: z.array(roleBindingViewSchema) });
 

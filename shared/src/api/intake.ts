@@ -16,6 +16,8 @@ export const pausedIntakeSchema = z.object({
   pausedBy: z.string(),
   note: z.string().nullable(),
   pausedAt: z.string(),
+  /** What `DELETE /v1/intake/:scope` sends as If-Match. */
+  version: z.int(),
 });
 export type PausedIntake = z.infer<typeof pausedIntakeSchema>;
 export const pausedIntakesSchema = z.object({ paused: z.array(pausedIntakeSchema) });

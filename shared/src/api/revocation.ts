@@ -11,6 +11,8 @@ export const revokedUsersSchema = z.object({
       revokedBy: z.string(),
       note: z.string().nullable(),
       revokedAt: z.string(),
+      /** What `DELETE /v1/revocations/:subject` sends as If-Match. */
+      version: z.int(),
     }),
   ),
 });

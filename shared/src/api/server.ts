@@ -28,6 +28,8 @@ export const serverViewSchema = z
     /** Whose workstation it is. */
     pinnedTo: z.string().nullable(),
     seenAt: z.string().nullable(),
+    /** Of drain, clamp and exclusion: what a drain, its end and an approval send as If-Match. */
+    version: z.int(),
   })
   .meta({ id: 'Server' });
 export type ServerView = z.infer<typeof serverViewSchema>;

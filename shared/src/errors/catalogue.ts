@@ -15,7 +15,7 @@ export const errorCatalogue = {
   login_failed: { status: 401, title: 'The login did not succeed' },
   conflict: { status: 409, title: 'The thing is not in a state that allows this' },
   version_required: { status: 428, title: 'The request must name the version that it saw' },
-  version_conflict: { status: 409, title: 'Somebody changed it first' },
+  version_conflict: { status: 412, title: 'Somebody changed it first' },
   idempotency_mismatch: { status: 422, title: 'The idempotency key belongs to another request' },
   payload_too_large: { status: 413, title: 'Too large' },
   headers_too_large: { status: 431, title: 'The headers are too large' },

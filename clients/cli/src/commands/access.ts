@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { BodyOf } from '@lemniscate/api/client.ts';
 import type { Role } from '@lemniscate/shared/identity/roles.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -48,8 +48,19 @@ export function registerRoles(program: Command, io: CommandIo): void {
         // the API says which roles there are
         const binding = { ...readPrincipal(options), role: role as Role, project: options.project };
         const client = await connectFleet(io);
-        if (method === 'PUT') await ask(client.api.PUT('/v1/role-bindings', { body: binding }));
-        else await ask(client.api.DELETE('/v1/role-bindings', { params: { query: binding } }));
+        const { bindings } = await ask(client.api.GET('/v1/role-bindings'));
+        const header = seenHeader(
+          bindings.find(
+            (one) =>
+              one.kind === binding.kind &&
+              one.principal === binding.principal &&
+              one.role === role &&
+              one.project === binding.project,
+          ),
+        );
+        if (method === 'PUT')
+          await ask(client.api.PUT('/v1/role-bindings', { params: { header }, body: binding }));
+        else await ask(client.api.DELETE('/v1/role-bindings', { params: { query: binding, header } }));
         io.stdout.write(name === 'bind' ? 'Bound.\n' : 'No longer bound.\n');
       });
 }

@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { webhookSources } from '@lemniscate/shared/api/trigger.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { Argument } from 'commander';
@@ -16,7 +16,7 @@ async function seenLink(
   const { links } = await ask(api.GET('/v1/account-links'));
   const is = (link: { source: string; account: string }): boolean =>
     link.source === source && link.account === account.toLowerCase();
-  return { 'if-match': `"${links.find(is)?.version ?? 0}"` };
+  return seenHeader(links.find(is));
 }
 
 /** `lemniscate accounts`: which people the accounts of other systems are. */
@@ -43,8 +43,9 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     .argument('<subject>', 'whose it is')
     .action(async (of: (typeof webhookSources)[number], account: string, subject: string) => {
       const client = await connectFleet(io);
-      const headers = await seenLink(client, of, account);
-      await ask(client.api.PUT('/v1/account-links', { body: { source: of, account, subject }, headers }));
+      const header = await seenLink(client, of, account);
+      const body = { source: of, account, subject };
+      await ask(client.api.PUT('/v1/account-links', { params: { header }, body }));
       io.stdout.write('Linked.\n');
     });
   accounts
@@ -53,9 +54,9 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     .argument('<account>')
     .action(async (of: (typeof webhookSources)[number], account: string) => {
       const client = await connectFleet(io);
-      const headers = await seenLink(client, of, account);
+      const header = await seenLink(client, of, account);
       await ask(
-        client.api.DELETE('/v1/account-links', { params: { query: { source: of, account } }, headers }),
+        client.api.DELETE('/v1/account-links', { params: { query: { source: of, account }, header } }),
       );
       io.stdout.write('No longer linked.\n');
     });

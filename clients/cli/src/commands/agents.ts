@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { AgentView } from '@lemniscate/shared/api/agent.ts';
 import { readFile } from 'node:fs/promises';
 import { agentDefinitionSchema } from '@lemniscate/shared/api/agent.ts';
@@ -30,10 +30,8 @@ async function defineAgent(client: ApiClient, id: string, file: string, project:
   const known = await ask(client.api.GET('/v1/agents'));
   const current = known.agents.find((agent) => agent.id === id);
   if (current === undefined) return ask(client.api.POST('/v1/agents', { body: { id, project, definition } }));
-  const headers = { 'if-match': `"${current.version}"` };
-  return ask(
-    client.api.PUT('/v1/agents/{agent}', { params: { path: { agent: id } }, body: definition, headers }),
-  );
+  const params = { path: { agent: id }, header: seenHeader(current) };
+  return ask(client.api.PUT('/v1/agents/{agent}', { params, body: definition }));
 }
 
 /** `lemniscate agents`: the actors that sessions run as. */
@@ -126,9 +124,8 @@ export function registerMemory(program: Command, io: CommandIo): void {
       );
       const restored = await ask(
         client.api.POST('/v1/projects/{id}/agents/{agent}/memory/restore', {
-          params: { path: { id: options.project, agent } },
+          params: { path: { id: options.project, agent }, header: seenHeader(current) },
           body: { version: Number(version) },
-          headers: { 'if-match': `"${current.version}"` },
         }),
       );
       io.stdout.write(`Version ${restored.version} is as version ${version} was.\n`);

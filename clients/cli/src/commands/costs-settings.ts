@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { budgetScopes } from '@lemniscate/shared/costs/cost-report.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readFile } from 'node:fs/promises';
@@ -24,8 +24,7 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
       const before = budgets.find((one) => one.scope === scope && one.name === name);
       await ask(
         api.PUT('/v1/costs/budgets/{scope}/{name}', {
-          params: { path: { scope, name } },
-          headers: { 'if-match': `"${before?.version ?? 0}"` },
+          params: { path: { scope, name }, header: seenHeader(before) },
           body: { amountUsd },
         }),
       );
@@ -38,11 +37,10 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
     .action(async (project: string, costCentre: string) => {
       const { api } = await connectFleet(io);
       const params = { path: { project } };
-      const { version } = await ask(api.GET('/v1/costs/centres/{project}', { params }));
+      const seen = await ask(api.GET('/v1/costs/centres/{project}', { params }));
       await ask(
         api.PUT('/v1/costs/centres/{project}', {
-          params,
-          headers: { 'if-match': `"${version}"` },
+          params: { ...params, header: seenHeader(seen) },
           body: { costCentre },
         }),
       );
@@ -57,11 +55,10 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
       const body = { usdPerSlotHour, fromDay };
       const { api } = await connectFleet(io);
       const params = { path: { pool } };
-      const { version } = await ask(api.GET('/v1/costs/pools/{pool}', { params }));
+      const seen = await ask(api.GET('/v1/costs/pools/{pool}', { params }));
       await ask(
         api.PUT('/v1/costs/pools/{pool}', {
-          params,
-          headers: { 'if-match': `"${version}"` },
+          params: { ...params, header: seenHeader(seen) },
           body,
         }),
       );

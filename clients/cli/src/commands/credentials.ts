@@ -1,4 +1,5 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
+import type { Api } from '@lemniscate/api/client.ts';
 import { setCredentialSchema } from '@lemniscate/shared/api/credential.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
@@ -15,6 +16,13 @@ async function readValue(io: CommandIo): Promise<string> {
     'request_invalid',
     `The value ${parsed.error.issues.map(({ message }) => message).join('; ')}.`,
   );
+}
+
+async function seenCredential(api: Api, agent: string, name: string): Promise<{ 'if-match': string }> {
+  const { credentials } = await ask(
+    api.GET('/v1/agents/{agent}/credentials', { params: { path: { agent } } }),
+  );
+  return seenHeader(credentials.find((one) => one.name === name));
 }
 
 /** `lemniscate agents credentials`: what an agent's commands log in with. */
@@ -43,9 +51,10 @@ export function registerAgentCredentials(agents: Command, io: CommandIo): void {
     .action(async (agent: string, name: string) => {
       const value = await readValue(io);
       const { api } = await connectFleet(io);
+      const header = await seenCredential(api, agent, name);
       await ask(
         api.PUT('/v1/agents/{agent}/credentials/{name}', {
-          params: { path: { agent, name } },
+          params: { path: { agent, name }, header },
           body: { value },
         }),
       );
@@ -57,7 +66,9 @@ export function registerAgentCredentials(agents: Command, io: CommandIo): void {
     .argument('<name>')
     .action(async (agent: string, name: string) => {
       const { api } = await connectFleet(io);
-      await ask(api.DELETE('/v1/agents/{agent}/credentials/{name}', { params: { path: { agent, name } } }));
+      const header = await seenCredential(api, agent, name);
+      const params = { path: { agent, name }, header };
+      await ask(api.DELETE('/v1/agents/{agent}/credentials/{name}', { params }));
       io.stdout.write(`${name} of ${agent} is gone.\n`);
     });
 }

@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { hookDefinitionSchema, webhookSources } from '@lemniscate/shared/api/trigger.ts';
 import type { HookView } from '@lemniscate/shared/api/trigger.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
@@ -72,23 +72,19 @@ export function registerHooks(program: Command, io: CommandIo): void {
           : {}),
       };
       const client = await connectFleet(io);
-      const { version } = await ask(client.api.GET('/v1/hooks/{hook}', { params: { path: { hook: id } } }));
-      const headers = { 'if-match': `"${version}"` };
-      showHook(
-        io,
-        await ask(client.api.PUT('/v1/hooks/{hook}', { params: { path: { hook: id } }, body, headers })),
-      );
+      const seen = await ask(client.api.GET('/v1/hooks/{hook}', { params: { path: { hook: id } } }));
+      const params = { path: { hook: id }, header: seenHeader(seen) };
+      showHook(io, await ask(client.api.PUT('/v1/hooks/{hook}', { params, body })));
     });
   hooks
     .command('remove')
     .argument('<hook>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      const { version } = await ask(client.api.GET('/v1/hooks/{hook}', { params: { path: { hook: id } } }));
+      const seen = await ask(client.api.GET('/v1/hooks/{hook}', { params: { path: { hook: id } } }));
       await ask(
         client.api.DELETE('/v1/hooks/{hook}', {
-          params: { path: { hook: id } },
-          headers: { 'if-match': `"${version}"` },
+          params: { path: { hook: id }, header: seenHeader(seen) },
         }),
       );
       io.stdout.write('Removed.\n');

@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { changeQueueSettingsSchema } from '@lemniscate/shared/api/queue.ts';
 import type { QueueSettings } from '@lemniscate/shared/api/queue.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -75,12 +75,12 @@ async function change(
   io: CommandIo,
 ): Promise<void> {
   const client = await connectFleet(io);
-  const params = { path: { scope } };
-  const changed =
-    method === 'PUT'
-      ? client.api.PUT('/v1/intake/{scope}', { params, body: body ?? {} })
-      : client.api.DELETE('/v1/intake/{scope}', { params });
-  show(await ask<PausedIntakes>(changed), io);
+  const path = { scope };
+  if (method === 'PUT')
+    return show(await ask(client.api.PUT('/v1/intake/{scope}', { params: { path }, body: body ?? {} })), io);
+  const { paused } = await ask(client.api.GET('/v1/intake'));
+  const header = seenHeader(paused.find((one) => one.scope === scope));
+  return show(await ask(client.api.DELETE('/v1/intake/{scope}', { params: { path, header } })), io);
 }
 
 function show({ paused }: PausedIntakes, io: CommandIo): void {
@@ -95,11 +95,14 @@ async function queue(project: string, options: QueueOptions, io: CommandIo): Pro
   const client = await connectFleet(io);
   const params = { path: { id: project } };
   const body = readChange(options);
-  const asked =
+  const seen = await client.api.GET('/v1/projects/{id}/queue', { params });
+  const header = { 'if-match': seen.response.headers.get('etag') ?? '' };
+  const settings =
     Object.keys(body).length === 0
-      ? client.api.GET('/v1/projects/{id}/queue', { params })
-      : client.api.PUT('/v1/projects/{id}/queue', { params, body });
-  const settings = await ask<QueueSettings>(asked);
+      ? await ask<QueueSettings>(Promise.resolve(seen))
+      : await ask<QueueSettings>(
+          client.api.PUT('/v1/projects/{id}/queue', { params: { ...params, header }, body }),
+        );
   if (options.json === true) return printJson(io, settings);
   for (const [name, value] of Object.entries(settings))
     io.stdout.write(`${name.padEnd(16)} ${Array.isArray(value) ? value.join(',') : (value ?? 'none')}\n`);

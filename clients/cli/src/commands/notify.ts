@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { QueryOf } from '@lemniscate/api/client.ts';
 import { targetDefinitionSchema } from '@lemniscate/shared/api/notify.ts';
 import type { TargetView } from '@lemniscate/shared/api/notify.ts';
@@ -60,14 +60,13 @@ export function registerNotify(program: Command, io: CommandIo): void {
       const usage = `lemniscate notify change ${id} ${file} --secret`;
       const given = secret === true ? { secret: await readSecret(io, usage) } : {};
       const client = await connectFleet(io);
-      const { version } = await ask(
+      const seen = await ask(
         client.api.GET('/v1/notify-targets/{target}', { params: { path: { target: id } } }),
       );
       const changed = await ask(
         client.api.PUT('/v1/notify-targets/{target}', {
-          params: { path: { target: id } },
+          params: { path: { target: id }, header: seenHeader(seen) },
           body: { definition, ...given },
-          headers: { 'if-match': `"${version}"` },
         }),
       );
       showTarget(io, changed);
@@ -77,13 +76,12 @@ export function registerNotify(program: Command, io: CommandIo): void {
     .argument('<target>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      const { version } = await ask(
+      const seen = await ask(
         client.api.GET('/v1/notify-targets/{target}', { params: { path: { target: id } } }),
       );
       await ask(
         client.api.DELETE('/v1/notify-targets/{target}', {
-          params: { path: { target: id } },
-          headers: { 'if-match': `"${version}"` },
+          params: { path: { target: id }, header: seenHeader(seen) },
         }),
       );
       io.stdout.write('Removed.\n');

@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { BodyOf, QueryOf } from '@lemniscate/api/client.ts';
 import type { CommentView, ObjectView } from '@lemniscate/shared/api/object.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
@@ -73,12 +73,10 @@ async function change(
   body: BodyOf<'/v1/objects/{object}', 'patch'>,
 ): Promise<void> {
   const client = await connectFleet(io);
-  const { version } = await ask(client.api.GET('/v1/objects/{object}', { params: { path: { object: id } } }));
-  const headers = { 'if-match': `"${version}"` };
-  showObject(
-    io,
-    await ask(client.api.PATCH('/v1/objects/{object}', { params: { path: { object: id } }, body, headers })),
-  );
+  const path = { object: id };
+  const seen = await ask(client.api.GET('/v1/objects/{object}', { params: { path } }));
+  const params = { path, header: seenHeader(seen) };
+  showObject(io, await ask(client.api.PATCH('/v1/objects/{object}', { params, body })));
 }
 
 function assigneeOf(options: { readonly agent?: string; readonly person?: string }) {
@@ -93,9 +91,8 @@ async function setRepository(client: ApiClient, project: string, url: string | u
   await before.body?.cancel();
   await ask(
     client.api.PUT('/v1/projects/{id}/workspace', {
-      params: { path: { id: project } },
+      params: { path: { id: project }, header: { 'if-match': etag } },
       body: { repository: url === undefined ? null : { kind: 'git', url } },
-      headers: { 'if-match': etag },
     }),
   );
 }

@@ -52,16 +52,15 @@ function registerRules(program: Command, io: CommandIo): void {
           'Name a rule: --sessions, --logs, --diffs, --snapshots or --content.',
         );
       const client = await connectFleet(io);
-      const rules = await ask(
-        client.api.GET('/v1/projects/{id}/retention', { params: { path: { id: project } } }),
-      );
+      const path = { id: project };
+      const seen = await client.api.GET('/v1/projects/{id}/retention', { params: { path } });
+      const rules = await ask(Promise.resolve(seen));
+      const header = { 'if-match': seen.response.headers.get('etag') ?? '' };
       const named = Object.entries(changed).map(([rule, days]) => [rule, days === 'ever' ? null : days]);
       const body = { ...rules, ...(Object.fromEntries(named) as Partial<RetentionRules>) };
       io.stdout.write(
         describeRules(
-          await ask(
-            client.api.PUT('/v1/projects/{id}/retention', { params: { path: { id: project } }, body }),
-          ),
+          await ask(client.api.PUT('/v1/projects/{id}/retention', { params: { path, header }, body })),
         ),
       );
     });

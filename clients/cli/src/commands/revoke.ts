@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
@@ -43,9 +43,10 @@ async function revoke(session: string | undefined, options: RevokeOptions, io: C
     return;
   }
   if (options.lift === true) {
-    await ask(
-      client.api.DELETE('/v1/revocations/{subject}', { params: { path: { subject: options.user ?? '' } } }),
-    );
+    const subject = options.user ?? '';
+    const { users } = await ask(client.api.GET('/v1/revocations'));
+    const header = seenHeader(users.find((one) => one.subject === subject));
+    await ask(client.api.DELETE('/v1/revocations/{subject}', { params: { path: { subject }, header } }));
     io.stdout.write('The access is given back.\n');
     return;
   }

@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
@@ -136,9 +136,14 @@ async function readServers(client: ApiClient): Promise<ServerView[]> {
   return (await ask(client.api.GET('/v1/servers'))).servers;
 }
 
+/** The server as it is now, for its change. */
+async function seenServer(client: ApiClient, name: string): Promise<{ 'if-match': string }> {
+  return seenHeader((await readServers(client)).find(({ id }) => id === name));
+}
+
 async function change(name: string, what: 'undrain' | 'approve', said: string, io: CommandIo): Promise<void> {
   const client = await connectFleet(io);
-  const params = { path: { id: name } };
+  const params = { path: { id: name }, header: await seenServer(client, name) };
   if (what === 'approve') await ask(client.api.PUT('/v1/servers/{id}/approval', { params }));
   else await ask(client.api.DELETE('/v1/servers/{id}/drain', { params }));
   io.stdout.write(`${makeVisible(name)} ${said}.\n`);
@@ -154,7 +159,7 @@ async function drain(name: string, options: DrainOptions, io: CommandIo): Promis
   const client = await connectFleet(io);
   await ask(
     client.api.PUT('/v1/servers/{id}/drain', {
-      params: { path: { id: name } },
+      params: { path: { id: name }, header: await seenServer(client, name) },
       body: seconds === undefined ? {} : { deadlineSeconds: seconds },
     }),
   );

@@ -1,10 +1,14 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { faultOfFolder, folderPathSchema, skillBounds } from '@lemniscate/shared/agents/folder.ts';
 import type { FolderFile } from '@lemniscate/shared/agents/folder.ts';
-import { readSkillDocument, skillDocumentName } from '@lemniscate/shared/agents/skill-document.ts';
+import {
+  readSkillDocument,
+  skillDocumentName,
+  skillNameSchema,
+} from '@lemniscate/shared/agents/skill-document.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
@@ -72,7 +76,15 @@ async function upload(client: ApiClient, project: string, file: LocalFile): Prom
   );
 }
 
-async function push(folder: string, project: string, io: CommandIo): Promise<void> {
+/** The newest version; 0 where the project has no such skill. */
+async function newestVersion(client: ApiClient, project: string, name: string): Promise<number> {
+  const { skills } = await ask(
+    client.api.GET('/v1/projects/{id}/skills', { params: { path: { id: project } } }),
+  );
+  return skills.find((skill) => skill.name === name)?.version ?? 0;
+}
+
+async function push(folder: string, project: string, onto: string | undefined, io: CommandIo): Promise<void> {
   const name = basename(resolve(folder));
   const files = await readSkillFolder(folder);
   const document = files.find(({ path }) => path === skillDocumentName);
@@ -81,10 +93,13 @@ async function push(folder: string, project: string, io: CommandIo): Promise<voi
   // Told here already, before anything is sent.
   readSkillDocument(document.content.toString('utf8'), name, new Set(files.map(({ path }) => path)));
   const client = await connectFleet(io);
+  const version = onto === undefined ? await newestVersion(client, project, name) : Number(onto);
+  if (!Number.isSafeInteger(version) || version < 0)
+    throw new CodedError('request_invalid', `--onto must be a version such as 3; "${onto}" is none.`);
   for (const file of files) await upload(client, project, file);
   const pushed = await ask(
     client.api.PUT('/v1/projects/{id}/skills/{skill}', {
-      params: { path: { id: project, skill: name } },
+      params: { path: { id: project, skill: name }, header: seenHeader({ version }) },
       body: { files: files.map(({ path: at, sha256, bytes }) => ({ path: at, sha256, bytes })) },
     }),
   );
@@ -108,8 +123,8 @@ async function pull(
     }),
   );
   for (const file of skill.files) {
-    // The schema has checked the path: it stays below the folder.
-    const target = join(into, skill.name, file.path);
+    // Whatever a fleet answers, it stays below the folder.
+    const target = join(into, skillNameSchema.parse(skill.name), folderPathSchema.parse(file.path));
     await mkdir(dirname(target), { recursive: true });
     const content = file.bytes === 0 ? Buffer.alloc(0) : await download(skill.addresses[file.sha256], file);
     await writeFile(target, content);
@@ -145,7 +160,10 @@ export function registerSkills(program: Command, io: CommandIo): void {
     });
   withProject(skills.command('push').argument('<folder>', 'with a SKILL.md; its name is the skill’s'))
     .description('Makes a version of a skill out of a folder.')
-    .action((folder: string, options: { project: string }) => push(folder, options.project, io));
+    .option('--onto <version>', 'that the folder is based on; refused where there is a newer one by now')
+    .action((folder: string, options: { project: string; onto?: string }) =>
+      push(folder, options.project, options.onto, io),
+    );
   withProject(skills.command('pull').argument('<skill>'))
     .option('--version <number>', 'as it was')
     .option('--into <folder>', 'where its folder is made', '.')

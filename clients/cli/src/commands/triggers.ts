@@ -1,4 +1,4 @@
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { BodyOf, QueryOf } from '@lemniscate/api/client.ts';
 import { triggerDefinitionSchema } from '@lemniscate/shared/api/trigger.ts';
 import type { TriggerView } from '@lemniscate/shared/api/trigger.ts';
@@ -56,29 +56,19 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     .action(async (id: string, file: string) => {
       const body = await readTrigger(file);
       const client = await connectFleet(io);
-      const { version } = await ask(
-        client.api.GET('/v1/triggers/{trigger}', { params: { path: { trigger: id } } }),
-      );
-      const headers = { 'if-match': `"${version}"` };
-      showTrigger(
-        io,
-        await ask(
-          client.api.PUT('/v1/triggers/{trigger}', { params: { path: { trigger: id } }, body, headers }),
-        ),
-      );
+      const seen = await ask(client.api.GET('/v1/triggers/{trigger}', { params: { path: { trigger: id } } }));
+      const params = { path: { trigger: id }, header: seenHeader(seen) };
+      showTrigger(io, await ask(client.api.PUT('/v1/triggers/{trigger}', { params, body })));
     });
   triggers
     .command('remove')
     .argument('<trigger>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
-      const { version } = await ask(
-        client.api.GET('/v1/triggers/{trigger}', { params: { path: { trigger: id } } }),
-      );
+      const seen = await ask(client.api.GET('/v1/triggers/{trigger}', { params: { path: { trigger: id } } }));
       await ask(
         client.api.DELETE('/v1/triggers/{trigger}', {
-          params: { path: { trigger: id } },
-          headers: { 'if-match': `"${version}"` },
+          params: { path: { trigger: id }, header: seenHeader(seen) },
         }),
       );
       io.stdout.write('Removed.\n');

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { BodyOf } from '@lemniscate/api/client.ts';
 import { isProjectRole, roles } from '@lemniscate/shared/identity/roles.ts';
 import type { Role } from '@lemniscate/shared/identity/roles.ts';
@@ -29,14 +29,22 @@ export function AccessPage(): ReactNode {
   );
 }
 
-function Roles(): ReactNode {
-  const bindings = useQuery({
+function useBindings() {
+  return useQuery({
     queryKey: key,
     queryFn: () => ask(api.GET('/v1/role-bindings')).then((answer) => answer.bindings),
   });
+}
+
+function Roles(): ReactNode {
+  const bindings = useBindings();
   const unbind = useAct(
-    ({ kind, principal, role, project }: Binding) =>
-      ask(api.DELETE('/v1/role-bindings', { params: { query: { kind, principal, role, project } } })),
+    ({ kind, principal, role, project, version }: Binding & { version: number }) =>
+      ask(
+        api.DELETE('/v1/role-bindings', {
+          params: { query: { kind, principal, role, project }, header: seenHeader({ version }) },
+        }),
+      ),
     [key],
   );
   return (
@@ -88,17 +96,23 @@ function Roles(): ReactNode {
 
 function BindRole(): ReactNode {
   const projects = useProjects().data ?? [];
+  const known = useBindings().data ?? [];
   const [kind, setKind] = useState<'group' | 'person'>('group');
   const [principal, setPrincipal] = useState('');
   const [role, setRole] = useState<Role>('member');
   const [project, setProject] = useState('*');
   const bind = useAct(
-    () =>
-      ask(
-        api.PUT('/v1/role-bindings', {
-          body: { kind, principal: principal.trim(), role, project: isProjectRole(role) ? project : '*' },
-        }),
-      ),
+    () => {
+      const body = { kind, principal: principal.trim(), role, project: isProjectRole(role) ? project : '*' };
+      const seen = known.find(
+        (one) =>
+          one.kind === kind &&
+          one.principal === body.principal &&
+          one.role === role &&
+          one.project === body.project,
+      );
+      return ask(api.PUT('/v1/role-bindings', { params: { header: seenHeader(seen) }, body }));
+    },
     [key],
     () => setPrincipal(''),
   );

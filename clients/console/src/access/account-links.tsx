@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { WebhookSourceName } from '@lemniscate/shared/api/trigger.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
@@ -22,15 +22,14 @@ export function AccountLinks(): ReactNode {
     queryKey: key,
     queryFn: () => ask(api.GET('/v1/account-links')).then((answer) => answer.links),
   });
-  const seenVersion = (): number =>
-    links.data?.find((one) => one.source === source && one.account === account.trim().toLowerCase())
-      ?.version ?? 0;
+  const seen = () =>
+    links.data?.find((one) => one.source === source && one.account === account.trim().toLowerCase());
   const link = useAct(
     () =>
       ask(
         api.PUT('/v1/account-links', {
+          params: { header: seenHeader(seen()) },
           body: { source, account: account.trim(), subject: subject.trim() },
-          headers: { 'if-match': `"${seenVersion()}"` },
         }),
       ),
     [key],
@@ -48,8 +47,8 @@ export function AccountLinks(): ReactNode {
               source: webhookSources.find((known) => known === one.source) ?? 'github',
               account: one.account,
             },
+            header: seenHeader(one),
           },
-          headers: { 'if-match': `"${one.version}"` },
         }),
       ),
     [key],

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { CostBudget } from '@lemniscate/shared/costs/cost-report.ts';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
 import { usd } from '../parts/format.ts';
@@ -98,16 +98,15 @@ function SetBudget({
   const [name, setName] = useState(before.name);
   const [amount, setAmount] = useState(before.amountUsd);
   // Another budget than the one that was opened has another version; none at all is 0.
-  const seen = (): number => {
-    if (before.scope === scope && before.name === name.trim()) return before.version;
-    return known.find((one) => one.scope === scope && one.name === name.trim())?.version ?? 0;
+  const seen = (): { readonly version: number } | undefined => {
+    if (before.scope === scope && before.name === name.trim()) return before;
+    return known.find((one) => one.scope === scope && one.name === name.trim());
   };
   const set = useAct(
     (amountUsd: string | null) =>
       ask(
         api.PUT('/v1/costs/budgets/{scope}/{name}', {
-          params: { path: { scope, name: name.trim() } },
-          headers: { 'if-match': `"${seen()}"` },
+          params: { path: { scope, name: name.trim() }, header: seenHeader(seen()) },
           body: { amountUsd },
         }),
       ),

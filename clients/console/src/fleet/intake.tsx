@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
 import { moment } from '../parts/format.ts';
@@ -19,7 +19,12 @@ export function Intake(): ReactNode {
     queryFn: () => ask(api.GET('/v1/intake')).then((answer) => answer.paused),
   });
   const resume = useAct(
-    (scope: string) => ask(api.DELETE('/v1/intake/{scope}', { params: { path: { scope } } })),
+    (pause: { scope: string; version: number }) =>
+      ask(
+        api.DELETE('/v1/intake/{scope}', {
+          params: { path: { scope: pause.scope }, header: seenHeader(pause) },
+        }),
+      ),
     [['intake']],
   );
   const [pausing, setPausing] = useState(false);
@@ -33,7 +38,7 @@ export function Intake(): ReactNode {
           {mayOperate ? (
             <Button
               disabled={resume.isPending}
-              onClick={() => resume.mutate(one.scope)}
+              onClick={() => resume.mutate(one)}
               aria-label={`Resume ${one.scope}`}
             >
               Resume

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
 import { moment, plural } from '../parts/format.ts';
@@ -142,7 +142,7 @@ function lookOf(server: ServerView): readonly [Tone, string] {
 function Acts({ server }: { server: ServerView }): ReactNode {
   const [draining, setDraining] = useState(false);
   const mayOperate = useHasRole('operator', 'administrator');
-  const params = { path: { id: server.id } };
+  const params = { path: { id: server.id }, header: seenHeader(server) };
   const putBack = useAct(() => ask(api.DELETE('/v1/servers/{id}/drain', { params })), [['servers']]);
   const approve = useAct(() => ask(api.PUT('/v1/servers/{id}/approval', { params })), [['servers']]);
   if (!mayOperate || server.pinnedTo !== null) return null;
@@ -184,7 +184,7 @@ function Drain({ server, onClose }: { server: ServerView; onClose: () => void })
     () =>
       ask(
         api.PUT('/v1/servers/{id}/drain', {
-          params: { path: { id: server.id } },
+          params: { path: { id: server.id }, header: seenHeader(server) },
           body: deadline === '' ? {} : { deadlineSeconds: Number(deadline) },
         }),
       ),

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { moment, plural } from '../parts/format.ts';
@@ -16,9 +16,14 @@ export function RevocationsPage(): ReactNode {
     queryFn: () => ask(api.GET('/v1/revocations')).then(({ users }) => users),
   });
   const restore = useAct(
-    (subject: string) => ask(api.DELETE('/v1/revocations/{subject}', { params: { path: { subject } } })),
+    (user: { subject: string; version: number }) =>
+      ask(
+        api.DELETE('/v1/revocations/{subject}', {
+          params: { path: { subject: user.subject }, header: seenHeader(user) },
+        }),
+      ),
     [['revocations']],
-    (_answer, subject) => toast(`${subject} may log in again.`),
+    (_answer, { subject }) => toast(`${subject} may log in again.`),
   );
   return (
     <>
@@ -57,7 +62,7 @@ export function RevocationsPage(): ReactNode {
                           <td className="num">{moment(user.revokedAt)}</td>
                           <td>{shownLine(user.note ?? '–')}</td>
                           <td className="right">
-                            <Button disabled={restore.isPending} onClick={() => restore.mutate(user.subject)}>
+                            <Button disabled={restore.isPending} onClick={() => restore.mutate(user)}>
                               Restore
                             </Button>
                           </td>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { actsColumn, DataTable } from '../parts/data-table.tsx';
@@ -39,9 +39,8 @@ function Memory({ agent, project }: { agent: string; project: string }): ReactNo
     (version: number) =>
       ask(
         api.POST('/v1/projects/{id}/agents/{agent}/memory/restore', {
-          params,
+          params: { ...params, header: seenHeader(memory.data) },
           body: { version },
-          headers: { 'if-match': `"${memory.data?.version ?? 0}"` },
         }),
       ),
     [key],

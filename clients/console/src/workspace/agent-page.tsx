@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { Link } from 'wouter';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { RemoteToolView } from '@lemniscate/shared/api/remote-tool.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
@@ -148,11 +148,12 @@ function Credentials({ agent }: { agent: string }): ReactNode {
         (answer) => answer.credentials,
       ),
   });
+  const seenOf = (of: string) => seenHeader(credentials.data?.find((one) => one.name === of));
   const set = useAct(
     () =>
       ask(
         api.PUT('/v1/agents/{agent}/credentials/{name}', {
-          params: { path: { agent, name: name.trim() } },
+          params: { path: { agent, name: name.trim() }, header: seenOf(name.trim()) },
           body: { value },
         }),
       ),
@@ -164,7 +165,11 @@ function Credentials({ agent }: { agent: string }): ReactNode {
   );
   const remove = useAct(
     (gone: string) =>
-      ask(api.DELETE('/v1/agents/{agent}/credentials/{name}', { params: { path: { agent, name: gone } } })),
+      ask(
+        api.DELETE('/v1/agents/{agent}/credentials/{name}', {
+          params: { path: { agent, name: gone }, header: seenOf(gone) },
+        }),
+      ),
     [key],
   );
   const submit = (event: FormEvent): void => {

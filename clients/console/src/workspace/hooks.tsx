@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useProjects } from '../api/queries.ts';
 import { actsColumn, DataTable } from '../parts/data-table.tsx';
@@ -23,8 +23,7 @@ export function Hooks(): ReactNode {
     ({ id, version }: { id: string; version: number }) =>
       ask(
         api.DELETE('/v1/hooks/{hook}', {
-          params: { path: { hook: id } },
-          headers: { 'if-match': `"${version}"` },
+          params: { path: { hook: id }, header: seenHeader({ version }) },
         }),
       ),
     [key],

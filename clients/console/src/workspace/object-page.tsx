@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { Link } from 'wouter';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { BodyOf } from '@lemniscate/api/client.ts';
 import type { CommentView, ObjectView } from '@lemniscate/shared/api/object.ts';
 import { api } from '../api/client.ts';
@@ -78,9 +78,8 @@ function Facts({ object }: { object: ObjectView }): ReactNode {
     (body: BodyOf<'/v1/objects/{object}', 'patch'>) =>
       ask(
         api.PATCH('/v1/objects/{object}', {
-          params: { path: { object: object.id } },
+          params: { path: { object: object.id }, header: seenHeader(object) },
           body,
-          headers: { 'if-match': `"${object.version}"` },
         }),
       ),
     [['object', object.id], ['objects'], ['object-history', object.id]],

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { ask } from '@lemniscate/api/client.ts';
+import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { BodyOf } from '@lemniscate/api/client.ts';
 import type { TriggerView } from '@lemniscate/shared/api/trigger.ts';
 import { api } from '../api/client.ts';
@@ -46,10 +46,9 @@ function Triggers(): ReactNode {
     ({ id, version, definition, enabled }: TriggerView) =>
       ask(
         api.PUT('/v1/triggers/{trigger}', {
-          params: { path: { trigger: id } },
+          params: { path: { trigger: id }, header: seenHeader({ version }) },
           // its lists are only read
           body: { ...(definition as Definition), enabled: !enabled },
-          headers: { 'if-match': `"${version}"` },
         }),
       ),
     [['triggers']],

@@ -67,7 +67,11 @@ test('an agent uses a tool of a remote server: approved by digest, asked about, 
     method: 'POST',
     body: { id: 'triager', project: 'local', definition },
   });
-  await client.open('/v1/agents/triager/credentials/TRACKER', { method: 'PUT', body: { value: token } });
+  await client.open('/v1/agents/triager/credentials/TRACKER', {
+    method: 'PUT',
+    body: { value: token },
+    headers: { 'if-match': '"0"' },
+  });
   const base = '/v1/agents/triager/remote-tools';
   const seen = await client.json(`${base}/look`, remoteToolListSchema, { method: 'POST' });
   const issue = seen.tools.find(({ name }) => name === 'tracker/get_issue');

@@ -27,16 +27,25 @@ const hang = '#!/bin/bash\necho unapproved > left-behind\necho hanging\nsleep "$
 const hangs = (seconds: number) => `/bin/bash ./hang ${seconds}`;
 const toRun = (seconds: number) => `run \`./hang ${seconds}\``;
 
+/** Lets so many sessions of the project run at once. */
+async function letRun(maxConcurrent: number): Promise<void> {
+  const path = '/v1/projects/held/queue';
+  const seen = await site.client.open(path);
+  await seen.body?.cancel();
+  await site.client.json(path, z.unknown(), {
+    method: 'PUT',
+    body: { maxConcurrent },
+    headers: { 'if-match': seen.headers.get('etag') ?? '' },
+  });
+}
+
 before(async () => {
   site = await startTestFleet();
   folder = makeRepository(site.scratch, 'plain', { 'main.py': 'print("hello")\n', hang });
   // Not committed, and travels along all the same.
   chmodSync(join(folder, 'hang'), 0o755);
   for (const id of ['lab', 'held']) await post('/v1/projects', { id, policy });
-  await site.client.json('/v1/projects/held/queue', z.unknown(), {
-    method: 'PUT',
-    body: { maxConcurrent: 0 },
-  });
+  await letRun(0);
 });
 after(async () => {
   await site.stop();
@@ -145,10 +154,7 @@ test('held in the queue: a session that never had a slot ends at once, and never
   }
   within(spans, (text) => t.diagnostic(text));
   // the queue opens, and what was stopped does not come back
-  await site.client.json('/v1/projects/held/queue', z.unknown(), {
-    method: 'PUT',
-    body: { maxConcurrent: 1 },
-  });
+  await letRun(1);
   const next = await open('run `true`', { project: 'held' });
   await seen(next, 'it runs', isState('running'));
   const { sessions } = await site.client.json(

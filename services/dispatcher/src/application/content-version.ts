@@ -11,12 +11,12 @@ export function contentVersion(settings: object): string {
 }
 
 /**
- * Holds what is there against what the caller saw; null: they did not say, and mean whatever is there.
+ * Holds what is there against what the caller saw.
  * @param what the thing's name for the sentence
  * @throws CodedError `version_conflict`
  */
-export function requireSeen(now: object, seen: string | null, what: string): void {
-  if (seen === null || seen === contentVersion(now)) return;
+export function requireSeen(now: object, seen: string, what: string): void {
+  if (seen === contentVersion(now)) return;
   throw new CodedError(
     'version_conflict',
     `The ${what} say something else by now than what you saw. Read them again and change that.`,

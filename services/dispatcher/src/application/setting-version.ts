@@ -8,6 +8,10 @@ const keys = {
   cost_centres: ['project_id'],
   pool_prices: ['pool'],
   account_links: ['source', 'account'],
+  role_bindings: ['kind', 'principal', 'role', 'project_id'],
+  intake_pauses: ['scope'],
+  revoked_users: ['subject'],
+  credentials: ['owner_kind', 'owner_id', 'name'],
 } as const;
 
 /** A setting that several people change. */

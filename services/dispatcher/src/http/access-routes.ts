@@ -17,6 +17,7 @@ import type { TokenDeps } from '../application/access/service-tokens.ts';
 import type { App } from './app.ts';
 import { forgetLoginCookie, tokenOf } from './credentials.ts';
 import { personOf } from './identity.ts';
+import { etagOf, readIfMatch } from './versions.ts';
 
 export type AccessRouteDeps = BindingDeps & TokenDeps;
 
@@ -46,12 +47,13 @@ export function registerAccessRoutes(app: App, deps: AccessRouteDeps): void {
     return reply.code(204).send();
   });
 
-  app.get('/v1/role-bindings', { schema: { response: { 200: roleBindingsSchema } } }, async () => ({
-    bindings: await listBindings(deps.database),
+  app.get('/v1/role-bindings', { schema: { response: { 200: roleBindingsSchema } } }, async (request) => ({
+    bindings: await listBindings(deps.database, personOf(request)),
   }));
 
   app.put('/v1/role-bindings', { schema: { body: roleBindingSchema } }, async (request, reply) => {
-    await bindRole(deps, personOf(request), request.body);
+    const version = await bindRole(deps, personOf(request), request.body, readIfMatch(request, 'binding'));
+    void reply.header('etag', etagOf(version));
     return reply.code(204).send();
   });
 
@@ -68,7 +70,7 @@ export function registerAccessRoutes(app: App, deps: AccessRouteDeps): void {
       },
     },
     async (request, reply) => {
-      await unbindRole(deps, personOf(request), request.query);
+      await unbindRole(deps, personOf(request), request.query, readIfMatch(request, 'binding'));
       return reply.code(204).send();
     },
   );

@@ -79,7 +79,7 @@ export const accessTable: Readonly<Record<string, AccessRow>> = {
   // who one is, and who may be what
   'GET /v1/me': 'anybody',
   'POST /v1/logout': 'anybody',
-  'GET /v1/role-bindings': row('access', 'fleet', ['administrator', 'auditor']),
+  'GET /v1/role-bindings': row('access', 'somewhere', [...admins, 'auditor']),
   'PUT /v1/role-bindings': row('access', 'body', admins),
   'DELETE /v1/role-bindings': row('access', 'query', admins),
   'GET /v1/tokens': row('access', 'somewhere', [...admins, 'auditor']),

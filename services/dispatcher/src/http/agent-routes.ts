@@ -103,13 +103,23 @@ function registerSkillRoutes(app: App, deps: SkillDeps): void {
         response: { 200: skillContentSchema },
       },
     },
-    (request) => readSkill(deps, request.params.id, request.params.skill, request.query.version ?? null),
+    async (request, reply) => {
+      const { id, skill } = request.params;
+      const found = await readSkill(deps, id, skill, request.query.version ?? null);
+      void reply.header('etag', etagOf(found.version));
+      return found;
+    },
   );
 
   app.put(
     '/v1/projects/:id/skills/:skill',
     { schema: { params: skillParams, body: pushSkillSchema, response: { 200: skillViewSchema } } },
-    (request) =>
-      pushSkill(deps, personOf(request), request.params.id, request.params.skill, request.body.files),
+    async (request, reply) => {
+      const { id, skill } = request.params;
+      const seen = readIfMatch(request, 'skill');
+      const pushed = await pushSkill(deps, personOf(request), id, skill, request.body.files, seen);
+      void reply.header('etag', etagOf(pushed.version));
+      return pushed;
+    },
   );
 }

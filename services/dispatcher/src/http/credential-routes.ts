@@ -10,6 +10,7 @@ import {
 import type { AgentCredentialDeps } from '../application/agents/agent-credentials.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
+import { etagOf, readIfMatch } from './versions.ts';
 
 const agentParams = z.object({ agent: agentIdSchema });
 const nameParams = agentParams.extend({ name: credentialNameSchema });
@@ -29,7 +30,16 @@ export function registerCredentialRoutes(app: App, deps: AgentCredentialDeps): v
     { schema: { params: nameParams, body: setCredentialSchema } },
     async (request, reply) => {
       const { agent, name } = request.params;
-      await setAgentCredential(deps, personOf(request), agent, name, request.body.value);
+      const seen = readIfMatch(request, 'credential');
+      const version = await setAgentCredential(
+        deps,
+        personOf(request),
+        agent,
+        name,
+        request.body.value,
+        seen,
+      );
+      void reply.header('etag', etagOf(version));
       return reply.code(204).send();
     },
   );
@@ -38,7 +48,8 @@ export function registerCredentialRoutes(app: App, deps: AgentCredentialDeps): v
     '/v1/agents/:agent/credentials/:name',
     { schema: { params: nameParams } },
     async (request, reply) => {
-      await removeAgentCredential(deps, personOf(request), request.params.agent, request.params.name);
+      const { agent, name } = request.params;
+      await removeAgentCredential(deps, personOf(request), agent, name, readIfMatch(request, 'credential'));
       return reply.code(204).send();
     },
   );

@@ -1,5 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { namesVersion } from './change-table.ts';
 import { problemMediaType } from './problems.ts';
 
 interface OtherAnswer {
@@ -64,6 +65,21 @@ const problem = {
   content: { [problemMediaType]: { schema: { $ref: '#/components/schemas/Problem' } } },
 } as const;
 
+/** What a change says it saw. The header's name is in small letters, as clients write it. */
+const seenVersion = {
+  headers: {
+    type: 'object',
+    properties: {
+      'if-match': {
+        type: 'string',
+        description:
+          'The ETag that was read, or the version in quotes as in "3"; "0" where there was nothing. 428 without it, 412 when somebody was faster.',
+      },
+    },
+    required: ['if-match'],
+  },
+} as const;
+
 /** Names the operation after its route: `POST /v1/sessions/:id/stop` → `post_v1_sessions_id_stop`. */
 function operationId(method: string, url: string): string {
   return `${method.toLowerCase()}_${url.split(/\W+/).filter(Boolean).join('_')}`;
@@ -109,7 +125,12 @@ export const apiDescription = {
     };
     return {
       url: transformed.url,
-      schema: { ...transformed.schema, operationId: operationId(method, route.url), response },
+      schema: {
+        ...transformed.schema,
+        ...(namesVersion(method, route.url) ? seenVersion : {}),
+        operationId: operationId(method, route.url),
+        response,
+      },
     };
   },
   transformObject: jsonSchemaTransformObject,

@@ -12,6 +12,7 @@ import { stopFleet } from '../application/intake/stop-fleet.ts';
 import type { StopFleetDeps } from '../application/intake/stop-fleet.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
+import { readIfMatch } from './versions.ts';
 
 export type IntakeRouteDeps = IntakeDeps & StopFleetDeps;
 
@@ -36,7 +37,7 @@ export function registerIntakeRoutes(app: App, deps: IntakeRouteDeps): void {
     '/v1/intake/:scope',
     { schema: { params: scopeParams, response: { 200: pausedIntakesSchema } } },
     async (request) => {
-      await resumeIntake(deps, personOf(request), request.params.scope);
+      await resumeIntake(deps, personOf(request), request.params.scope, readIfMatch(request, 'pause'));
       return paused();
     },
   );

@@ -33,7 +33,7 @@ export function registerQueueRoutes(app: App, deps: QueueRouteDeps): void {
       },
     },
     async (request, reply) => {
-      const seen = readSeenContent(request);
+      const seen = readSeenContent(request, 'queue settings');
       const change = given(request.body);
       const settings = await changeQueueSettings(deps, personOf(request), request.params.id, change, seen);
       void reply.header('etag', contentEtagOf(settings));

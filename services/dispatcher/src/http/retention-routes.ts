@@ -51,7 +51,8 @@ export function registerRetentionRoutes(app: App, deps: RetentionRouteDeps): voi
     },
     async (request, reply) => {
       const person = byHuman(personOf(request), 'set rules');
-      await setRules(deps, person, request.params.id, request.body, readSeenContent(request));
+      const seen = readSeenContent(request, 'retention rules');
+      await setRules(deps, person, request.params.id, request.body, seen);
       void reply.header('etag', contentEtagOf(request.body));
       return request.body;
     },

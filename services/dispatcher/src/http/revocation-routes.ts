@@ -9,6 +9,7 @@ import { getSession } from '../application/sessions/read-sessions.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 import { sessionParams } from './session-routes.ts';
+import { readIfMatch } from './versions.ts';
 
 const userParams = z.object({ subject: z.string().min(1).max(256) });
 
@@ -27,11 +28,12 @@ export function registerRevocationRoutes(app: App, deps: RevokeDeps): void {
     requireRole(personOf(request), null, 'see who was revoked', 'administrator', 'auditor');
     const users = await listRevokedUsers(deps.database);
     return {
-      users: users.map(({ subject, revoked_by, note, revoked_at }) => ({
+      users: users.map(({ subject, revoked_by, note, revoked_at, version }) => ({
         subject,
         revokedBy: revoked_by,
         note,
         revokedAt: revoked_at,
+        version,
       })),
     };
   });
@@ -52,7 +54,8 @@ export function registerRevocationRoutes(app: App, deps: RevokeDeps): void {
   );
 
   app.delete('/v1/revocations/:subject', { schema: { params: userParams } }, async (request, reply) => {
-    await restoreUser(deps, personOf(request), request.params.subject);
+    const seen = readIfMatch(request, 'revocation');
+    await restoreUser(deps, personOf(request), request.params.subject, seen);
     return reply.code(204).send();
   });
 }

@@ -8,6 +8,7 @@ import type { JoinDeps } from '../application/servers/join-workstation.ts';
 import { listServers, usableCapacity } from '../application/servers/server-row.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
+import { etagOf, readIfMatch } from './versions.ts';
 
 export interface ServerRouteDeps extends JoinDeps, OperateDeps {
   readonly caPem: string;
@@ -41,6 +42,7 @@ export function registerServerRoutes(app: App, deps: ServerRouteDeps): void {
         labels: row.status?.labels ?? [],
         pinnedTo: row.pinned_to,
         seenAt: row.seen_at,
+        version: row.version,
       })),
     };
   });
@@ -79,18 +81,23 @@ export function registerServerRoutes(app: App, deps: ServerRouteDeps): void {
     { schema: { params: serverParams, body: drainServerSchema } },
     async (request, reply) => {
       const { deadlineSeconds } = request.body;
-      await drainServer(deps, personOf(request), request.params.id, deadlineSeconds ?? null);
+      const seen = readIfMatch(request, 'server');
+      const { id } = request.params;
+      const version = await drainServer(deps, personOf(request), id, deadlineSeconds ?? null, seen);
+      void reply.header('etag', etagOf(version));
       return reply.code(204).send();
     },
   );
 
   app.delete('/v1/servers/:id/drain', { schema: { params: serverParams } }, async (request, reply) => {
-    await undrainServer(deps, personOf(request), request.params.id);
+    const seen = readIfMatch(request, 'server');
+    void reply.header('etag', etagOf(await undrainServer(deps, personOf(request), request.params.id, seen)));
     return reply.code(204).send();
   });
 
   app.put('/v1/servers/:id/approval', { schema: { params: serverParams } }, async (request, reply) => {
-    await approveServer(deps, personOf(request), request.params.id);
+    const seen = readIfMatch(request, 'server');
+    void reply.header('etag', etagOf(await approveServer(deps, personOf(request), request.params.id, seen)));
     return reply.code(204).send();
   });
 }

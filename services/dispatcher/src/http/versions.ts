@@ -27,13 +27,15 @@ export function contentEtagOf(settings: object): string {
 }
 
 /**
- * What the caller saw of such settings; null where they do not say.
- * @throws CodedError `request_invalid` for an If-Match that is no ETag of ours
+ * What the caller saw of such settings, from If-Match.
+ * @param what the settings' name for the sentence
+ * @throws CodedError `version_required`
  */
-export function readSeenContent(request: FastifyRequest): string | null {
-  const { 'if-match': given } = request.headers;
-  if (given === undefined || given === '*') return null;
-  const version = /^"([0-9a-f]{32})"$/.exec(given)?.[1];
+export function readSeenContent(request: FastifyRequest, what: string): string {
+  const version = /^"([0-9a-f]{32})"$/.exec(request.headers['if-match'] ?? '')?.[1];
   if (version !== undefined) return version;
-  throw new CodedError('request_invalid', 'If-Match must be the ETag that GET has told, or be left out.');
+  throw new CodedError(
+    'version_required',
+    `Send If-Match with the ETag of the ${what} that you changed, as GET has told it.`,
+  );
 }

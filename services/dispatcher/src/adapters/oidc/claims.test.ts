@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { JWTPayload } from 'jose';
 import { personOfClaims } from './claims.ts';
 
 test('a person is read out of claims, and nothing that is no text gets through', () => {
@@ -31,7 +32,11 @@ test('a subject that means something here, or that no line can show, is refused'
     'person:0123456789abcdef01234567',
     'github:octo',
   ])
-    assert.throws(() => personOfClaims({ sub } as object, 'groups'), { code: 'login_failed' }, String(sub));
+    assert.throws(
+      () => personOfClaims({ sub } as JWTPayload, 'groups'),
+      { code: 'login_failed' },
+      String(sub),
+    );
   assert.throws(
     () => personOfClaims({ sub: 'ada', groups: Array.from({ length: 1_001 }, (_, n) => `g${n}`) }, 'groups'),
     {

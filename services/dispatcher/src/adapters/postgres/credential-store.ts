@@ -52,8 +52,8 @@ export function createCredentialStore(master: ContentKeys | null): CredentialSto
       const [row] = await tx.query<{ version: number }>(
         `INSERT INTO credentials (owner_kind, owner_id, name, wrapped, master_key, sealed, changed_by)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
-         ON CONFLICT (owner_kind, owner_id, name) DO UPDATE SET version = credentials.version + 1, wrapped = $4,
-           master_key = $5, sealed = $6, changed_by = $7, changed_at = now()
+         ON CONFLICT (owner_kind, owner_id, name) DO UPDATE SET wrapped = $4, master_key = $5,
+           sealed = $6, changed_by = $7, changed_at = now()
          RETURNING version`,
         [
           owner.kind,
@@ -65,7 +65,8 @@ export function createCredentialStore(master: ContentKeys | null): CredentialSto
           by,
         ],
       );
-      return row?.version ?? 1;
+      if (row === undefined) throw new Error('a credential that was set is gone');
+      return row.version;
     },
     remove: async (tx, owner, name) => {
       const rows = await tx.query(

@@ -3,11 +3,13 @@ import { fleetChain, reviewChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { everyProject, isProjectRole, roles } from '@lemniscate/shared/identity/roles.ts';
 import type { ProjectRole, Role } from '@lemniscate/shared/identity/roles.ts';
-import { requireRole } from '../identity.ts';
+import { projectsWith, requireRole } from '../identity.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { unknownProject } from '../projects/project.ts';
+import { changeSetting, versionOfSetting } from '../setting-version.ts';
+import type { Setting } from '../setting-version.ts';
 
 export interface BindingDeps {
   readonly database: Database;
@@ -56,40 +58,66 @@ export async function subjectsWith(
   return rows.map(({ subject }) => subject);
 }
 
+const keyOf = ({ kind, principal, role, project }: RoleBinding): string[] => [kind, principal, role, project];
+
+const settingOf = (binding: RoleBinding): Setting => ({
+  table: 'role_bindings',
+  key: keyOf(binding),
+  what: `binding of ${binding.kind} "${binding.principal}" to ${binding.role}`,
+});
+
 /**
  * Binds a role. Whoever administers a project binds its roles; everything else is an administrator's.
- * @throws CodedError `forbidden`, `project_unknown`
+ * @param seen the version of the binding that the caller saw; 0: there was none, so that nothing is bound again that
+ *   somebody has just taken away
+ * @returns the version after it
+ * @throws CodedError `forbidden`, `project_unknown`, `version_conflict`
  */
-export async function bindRole(deps: BindingDeps, person: Person, binding: RoleBinding): Promise<void> {
+export async function bindRole(
+  deps: BindingDeps,
+  person: Person,
+  binding: RoleBinding,
+  seen: number,
+): Promise<number> {
   requireBinder(person, binding);
-  await deps.database.transaction(async (tx) => {
+  return deps.database.transaction(async (tx) => {
     await requireProject(tx, binding.project);
-    const added = await tx.query(
-      `INSERT INTO role_bindings (kind, principal, role, project_id, bound_by) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT DO NOTHING RETURNING role`,
-      [binding.kind, binding.principal, binding.role, binding.project, person.subject],
-    );
-    if (added.length > 0) await record(deps, tx, person, binding, 'role.bound');
+    return changeSetting(tx, settingOf(binding), seen, async () => {
+      const added = await tx.query(
+        `INSERT INTO role_bindings (kind, principal, role, project_id, bound_by) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT DO NOTHING RETURNING role`,
+        [...keyOf(binding), person.subject],
+      );
+      if (added.length > 0) await record(deps, tx, person, binding, 'role.bound');
+    });
   });
 }
 
 /**
  * Takes a binding away; every later request sees it.
- * @throws CodedError `forbidden`, `not_found`
+ * @param seen the version of the binding that the caller saw
+ * @throws CodedError `forbidden`, `not_found`, `version_conflict`
  */
-export async function unbindRole(deps: BindingDeps, person: Person, binding: RoleBinding): Promise<void> {
+export async function unbindRole(
+  deps: BindingDeps,
+  person: Person,
+  binding: RoleBinding,
+  seen: number,
+): Promise<void> {
   requireBinder(person, binding);
   await deps.database.transaction(async (tx) => {
-    const removed = await tx.query(
-      'DELETE FROM role_bindings WHERE kind = $1 AND principal = $2 AND role = $3 AND project_id = $4 RETURNING role',
-      [binding.kind, binding.principal, binding.role, binding.project],
-    );
-    if (removed.length === 0)
+    if ((await versionOfSetting(tx, settingOf(binding))) === 0)
       throw new CodedError(
         'not_found',
         `The ${binding.kind} "${binding.principal}" is not bound to ${binding.role} there. GET /v1/role-bindings lists what is.`,
       );
-    await record(deps, tx, person, binding, 'role.unbound');
+    await changeSetting(tx, settingOf(binding), seen, async () => {
+      await tx.query(
+        'DELETE FROM role_bindings WHERE kind = $1 AND principal = $2 AND role = $3 AND project_id = $4',
+        keyOf(binding),
+      );
+      await record(deps, tx, person, binding, 'role.unbound');
+    });
   });
 }
 
@@ -126,27 +154,38 @@ interface BindingRow extends Record<string, unknown> {
   readonly project_id: string;
   readonly bound_by: string;
   readonly bound_at: string;
+  readonly version: number;
 }
 
 /** Most in one answer. */
 const maxListed = 5_000;
 
-/** Every binding, by project. */
+/**
+ * Bindings by project: every one for administrators and auditors, those of their projects for whoever administers some.
+ */
 export async function listBindings(
   database: Transaction,
+  person: Person,
 ): Promise<
-  (Pick<BindingRow, 'kind' | 'principal' | 'role'> & { project: string; boundBy: string; boundAt: string })[]
+  (Pick<BindingRow, 'kind' | 'principal' | 'role' | 'version'> & {
+    project: string;
+    boundBy: string;
+    boundAt: string;
+  })[]
 > {
   const rows = await database.query<BindingRow>(
-    `SELECT kind, principal, role, project_id, bound_by, bound_at FROM role_bindings
+    `SELECT kind, principal, role, project_id, bound_by, bound_at, version FROM role_bindings
+     WHERE $1::text[] IS NULL OR project_id = ANY($1)
      ORDER BY project_id, role, kind, principal LIMIT ${maxListed}`,
+    [projectsWith(person, 'project_admin', 'administrator', 'auditor')],
   );
-  return rows.map(({ kind, principal, role, project_id, bound_by, bound_at }) => ({
+  return rows.map(({ kind, principal, role, project_id, bound_by, bound_at, version }) => ({
     kind,
     principal,
     role,
     project: project_id,
     boundBy: bound_by,
     boundAt: bound_at,
+    version,
   }));
 }

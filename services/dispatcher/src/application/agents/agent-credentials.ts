@@ -8,6 +8,8 @@ import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { Person } from '../identity.ts';
 import type { CredentialOwner, CredentialStore } from '../ports/credential-store.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { changeSetting, versionOfSetting } from '../setting-version.ts';
+import type { Setting } from '../setting-version.ts';
 import { projectOfSeenAgent, requireAgentAdmin } from './agents.ts';
 import type { AgentDeps } from './agents.ts';
 
@@ -17,12 +19,20 @@ export interface AgentCredentialDeps extends AgentDeps {
 
 const ownerOf = (agent: string): CredentialOwner => ({ kind: 'agent', id: agent });
 
+const settingOf = (agent: string, name: string): Setting => ({
+  table: 'credentials',
+  key: ['agent', agent, name],
+  what: `credential ${name} of agent "${agent}"`,
+});
+
 /** Name of the row that a definition refers to. */
 const rowName = (reference: string): string => reference.slice('vault:'.length);
 
 /**
  * Sets or replaces what an agent logs in with. From here on it is never shown again.
- * @throws CodedError `agent_unknown`, `forbidden`, `request_invalid` without a master key
+ * @param seen the version that the caller saw; 0: there was none
+ * @returns the version after it
+ * @throws CodedError `agent_unknown`, `forbidden`, `version_conflict`, `request_invalid` without a master key
  */
 export async function setAgentCredential(
   deps: AgentCredentialDeps,
@@ -30,26 +40,35 @@ export async function setAgentCredential(
   agent: string,
   name: string,
   value: string,
-): Promise<void> {
-  await deps.database.transaction(async (tx) => {
+  seen: number,
+): Promise<number> {
+  return deps.database.transaction(async (tx) => {
     const project = await projectOfAgent(tx, person, agent);
-    const version = await deps.credentials.set(tx, ownerOf(agent), name, value, person.subject);
+    const version = await changeSetting(tx, settingOf(agent, name), seen, async () => {
+      await deps.credentials.set(tx, ownerOf(agent), name, value, person.subject);
+    });
     const body = { owner: `agent ${agent}`, credential: name, version };
     await tell(deps, tx, project, { type: 'credential.changed', subject: person.subject, body });
+    return version;
   });
 }
 
-/** @throws CodedError `agent_unknown`, `forbidden`, `not_found` */
+/** @throws CodedError `agent_unknown`, `forbidden`, `not_found`, `version_conflict` */
 export async function removeAgentCredential(
   deps: AgentCredentialDeps,
   person: Person,
   agent: string,
   name: string,
+  seen: number,
 ): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const project = await projectOfAgent(tx, person, agent);
-    if (!(await deps.credentials.remove(tx, ownerOf(agent), name)))
+    const setting = settingOf(agent, name);
+    if ((await versionOfSetting(tx, setting)) === 0)
       throw new CodedError('not_found', `Agent "${agent}" has no credential ${name}.`, { agent, name });
+    await changeSetting(tx, setting, seen, async () => {
+      await deps.credentials.remove(tx, ownerOf(agent), name);
+    });
     const body = { owner: `agent ${agent}`, credential: name };
     await tell(deps, tx, project, { type: 'credential.removed', subject: person.subject, body });
   });

@@ -44,7 +44,9 @@ function toView({ pushed_by: pushedBy, pushed_at: pushedAt, ...row }: SkillRow):
 /**
  * Makes a version of a skill out of objects that were uploaded to the project before. The same files again are no new
  * version.
- * @throws CodedError `request_invalid` that names the fault; `not_found` for bytes that nobody has uploaded
+ * @param seen the version on which the files are based; 0: there was none
+ * @throws CodedError `request_invalid` that names the fault; `not_found` for bytes that nobody has uploaded;
+ *   `version_conflict`
  */
 export async function pushSkill(
   deps: SkillDeps,
@@ -52,6 +54,7 @@ export async function pushSkill(
   project: string,
   name: string,
   given: readonly FolderFile[],
+  seen: number,
 ): Promise<SkillView> {
   const files = given.toSorted((left, right) => (left.path < right.path ? -1 : 1));
   const fault = faultOfFolder(files, skillBounds);
@@ -72,6 +75,12 @@ export async function pushSkill(
       [project, name],
     );
     if (last?.digest === digest) return toView(last);
+    if ((last?.version ?? 0) !== seen)
+      throw new CodedError(
+        'version_conflict',
+        `The skill "${name}" is at version ${last?.version ?? 0}, not ${seen}. Pull it, bring your changes in, and push that.`,
+        { skill: name, version: last?.version ?? 0 },
+      );
     const [added] = await tx.query<SkillRow>(
       `INSERT INTO skills (project_id, name, version, description, files, digest, pushed_by)
        VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${columns}`,

@@ -11,7 +11,7 @@ export interface CredentialOwner {
 export interface CredentialStore {
   /**
    * Sets or replaces a value.
-   * @returns its version, 1 for a new one
+   * @returns its version, which none before it had
    * @throws CodedError `request_invalid` where the fleet has no master key
    */
   set(tx: Transaction, owner: CredentialOwner, name: string, value: string, by: string): Promise<number>;

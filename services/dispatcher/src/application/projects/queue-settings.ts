@@ -49,7 +49,7 @@ export async function readQueueSettings(
 /**
  * Changes what is named and leaves the rest. Pool, architecture and labels hold for sessions from now on; weight and
  * bounds also for those that wait.
- * @param seen the version of the settings that the caller saw; null: they did not say
+ * @param seen the version of the settings that the caller saw
  * @throws CodedError `project_unknown`, `version_conflict`
  */
 export async function changeQueueSettings(
@@ -57,7 +57,7 @@ export async function changeQueueSettings(
   person: Person,
   projectId: string,
   change: Partial<QueueSettings>,
-  seen: string | null,
+  seen: string,
 ): Promise<QueueSettings> {
   const changed = await deps.database.transaction(async (tx) => {
     const before = await readQueueSettings(tx, projectId, 'FOR NO KEY UPDATE');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { noRules } from '@lemniscate/shared/api/retention.ts';
+import type { RetentionRules } from '@lemniscate/shared/api/retention.ts';
 import { fleetChain, reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { ChainedEntry } from '@lemniscate/shared/audit/entry.ts';
 import { createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
@@ -14,6 +15,7 @@ import { createPeopleMap } from '../../adapters/postgres/people-map.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
+import { contentVersion } from '../content-version.ts';
 import { countParts, readContent } from '../content/read-content.ts';
 import { retainContent } from '../content/retain-content.ts';
 import { shredProject } from '../content/shred.ts';
@@ -29,7 +31,7 @@ import { eraseSession } from './erase-session.ts';
 import { erasedPersonJson } from './person-traces.ts';
 import { placeHold, releaseHold } from './holds.ts';
 import { removeObjects } from './object-removals.ts';
-import { setRules } from './rules.ts';
+import { readRules, setRules } from './rules.ts';
 
 let record: TestRecord;
 let owner: Client;
@@ -352,6 +354,9 @@ test('an object that another session still means outlives the erasure', async ()
   assert.equal(await record.objects.size(key), null);
 });
 
+const seenRules = async () => contentVersion(await readRules(record.database, 'local'));
+const changeRules = async (rules: RetentionRules) => setRules(deps, admin, 'local', rules, await seenRules());
+
 test('a running session and one under a legal hold are not erased, by nobody and no rule', async () => {
   const running = await openTestSession(record);
   await assert.rejects(eraseSession(deps, admin, running.sessionId), { code: 'conflict' });
@@ -360,7 +365,7 @@ test('a running session and one under a legal hold are not erased, by nobody and
   await record.database.query(old, [claim.sessionId]);
   const session = await placeHold(deps, admin, { scope: 'session', of: claim.sessionId });
   const project = await placeHold(deps, admin, { scope: 'project', of: 'local' });
-  await setRules(deps, admin, 'local', { ...noRules, sessions: 1 });
+  await changeRules({ ...noRules, sessions: 1 });
   for (const hold of [session, project]) {
     await assert.rejects(eraseSession(deps, admin, claim.sessionId), { code: 'conflict' });
     await assert.rejects(erasePerson(deps, admin, 'person-1'), { code: 'conflict' });
@@ -374,7 +379,7 @@ test('a running session and one under a legal hold are not erased, by nobody and
   const types = (await chainEntries(record, reviewChain('local'))).map(({ type }) => type);
   for (const type of ['hold.placed', 'hold.released', 'retention.changed', 'retention.applied'])
     assert.ok(types.includes(type), type);
-  await setRules(deps, admin, 'local', noRules);
+  await changeRules(noRules);
 });
 
 test('a hold over a session covers its sub-agents', async () => {
@@ -385,14 +390,14 @@ test('a hold over a session covers its sub-agents', async () => {
     [child.sessionId, parent.sessionId],
   );
   const hold = await placeHold(deps, admin, { scope: 'session', of: parent.sessionId });
-  await setRules(deps, admin, 'local', { ...noRules, sessions: 1 });
+  await changeRules({ ...noRules, sessions: 1 });
   await assert.rejects(eraseSession(deps, admin, child.sessionId), { code: 'conflict' });
   await applyRetention(deps);
   assert.ok((await tablesWith('MARKERchild')).includes('session_events'));
   await releaseHold(deps, admin, hold);
   await applyRetention(deps);
   assert.deepEqual(await tablesWith('MARKERchild'), []);
-  await setRules(deps, admin, 'local', noRules);
+  await changeRules(noRules);
 });
 
 test('a person is not erased while a hold covers their comment, or a session of others that names them', async () => {
@@ -431,7 +436,7 @@ test('each rule removes its store when the days are over, not before, and says h
       claim.sessionId,
       days,
     ]);
-  await setRules(deps, admin, 'local', { ...noRules, logs: 7, diffs: 30, snapshots: 40 });
+  await changeRules({ ...noRules, logs: 7, diffs: 30, snapshots: 40 });
   await age(6);
   assert.equal(await applyRetention(deps), 0);
   await age(8);
@@ -451,7 +456,7 @@ test('each rule removes its store when the days are over, not before, and says h
   await age(41);
   assert.equal(await applyRetention(deps), 1);
   assert.equal(await applyRetention(deps), 0);
-  await setRules(deps, admin, 'local', noRules);
+  await changeRules(noRules);
 });
 
 test('an erased person is found nowhere, the entries of their acts stand, and nobody is erased by mistake', async () => {
@@ -521,9 +526,11 @@ test('an account of another system is a pseudonym in the log, and who it was is 
 test('content is retained encrypted, read on record alone, and shredded with the chain whole', async () => {
   const without = { ...deps, contentKeys: null };
   const rules = { ...noRules, content: 30 };
-  await assert.rejects(setRules(without, admin, 'local', rules), { code: 'request_invalid' });
+  await assert.rejects(setRules(without, admin, 'local', rules, await seenRules()), {
+    code: 'request_invalid',
+  });
   const before = await endedSession('MARKERbefore');
-  await setRules(deps, admin, 'local', rules);
+  await changeRules(rules);
   const claim = await endedSession('MARKERkept');
   await retainContent(deps);
   assert.equal(await retainContent(deps), 0);

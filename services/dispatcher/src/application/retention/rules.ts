@@ -28,7 +28,7 @@ export async function readRules(tx: Transaction, project: string): Promise<Reten
 
 /**
  * Sets a project's rules; they count for what is there already.
- * @param seen the version of the rules that the person saw; null: they did not say
+ * @param seen the version of the rules that the person saw
  * @throws CodedError `project_unknown`, `version_conflict`; `request_invalid` for content that nothing could encrypt
  */
 export async function setRules(
@@ -36,7 +36,7 @@ export async function setRules(
   person: Person,
   project: string,
   rules: RetentionRules,
-  seen: string | null = null,
+  seen: string,
 ): Promise<void> {
   if (rules.content !== null && contentKeys === null)
     throw new CodedError(

@@ -6,6 +6,7 @@ import type { Person } from '../identity.ts';
 import type { Log } from '../ports/log.ts';
 import { endByPerson } from '../sessions/stop-session.ts';
 import type { StopSessionDeps } from '../sessions/stop-session.ts';
+import { changeSetting, versionOfSetting } from '../setting-version.ts';
 import { takeTurns } from './revoked-users.ts';
 
 export interface RevokeDeps extends StopSessionDeps {
@@ -64,18 +65,25 @@ export async function revokeUser(
 }
 
 /**
- * Gives a person's access back. What was ended stays ended.
+ * Gives a person's access back, unless somebody has taken it away anew since the caller looked. What was ended stays ended.
+ * @param seen the version of the revocation that the caller saw
  * @returns whether it had been taken away
- * @throws CodedError `forbidden`
+ * @throws CodedError `forbidden`, `version_conflict`
  */
-export async function restoreUser(deps: RevokeDeps, person: Person, subject: string): Promise<boolean> {
+export async function restoreUser(
+  deps: RevokeDeps,
+  person: Person,
+  subject: string,
+  seen: number,
+): Promise<boolean> {
   requireRole(person, null, 'give a person’s access back', 'administrator');
   return deps.database.transaction(async (tx) => {
     await takeTurns(tx, [subject], 'revoking');
-    const removed = await tx.query('DELETE FROM revoked_users WHERE subject = $1 RETURNING subject', [
-      subject,
-    ]);
-    if (removed.length === 0) return false;
+    const setting = { table: 'revoked_users', key: [subject], what: `revocation of ${subject}` } as const;
+    if ((await versionOfSetting(tx, setting)) === 0) return false;
+    await changeSetting(tx, setting, seen, async () => {
+      await tx.query('DELETE FROM revoked_users WHERE subject = $1', [subject]);
+    });
     await deps.audit.append(tx, fleetChain, [
       { type: 'user.restored', subject: person.subject, body: { user: subject } },
     ]);

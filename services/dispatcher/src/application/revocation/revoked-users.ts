@@ -9,6 +9,7 @@ export interface RevokedUser extends Record<string, unknown> {
   readonly revoked_by: string;
   readonly note: string | null;
   readonly revoked_at: string;
+  readonly version: number;
 }
 
 /**
@@ -61,6 +62,6 @@ const maxListed = 1_000;
 /** Everybody whose access is revoked, the newest first. */
 export function listRevokedUsers(database: Transaction): Promise<RevokedUser[]> {
   return database.query<RevokedUser>(
-    `SELECT subject, revoked_by, note, revoked_at FROM revoked_users ORDER BY revoked_at DESC, subject LIMIT ${maxListed}`,
+    `SELECT subject, revoked_by, note, revoked_at, version FROM revoked_users ORDER BY revoked_at DESC, subject LIMIT ${maxListed}`,
   );
 }

@@ -18,66 +18,96 @@ export interface OperateDeps {
 /**
  * Takes a server out of the rotation. What runs there goes on until the deadline and is then moved to other servers;
  * without a deadline it may finish. Repeating it sets a new deadline.
- * @throws CodedError `server_unknown`
+ * @param seen the version of the server that the caller saw
+ * @returns the version after it
+ * @throws CodedError `server_unknown`, `version_conflict`
  */
 export async function drainServer(
   deps: OperateDeps,
   person: Person,
   serverId: string,
   deadlineSeconds: number | null,
-): Promise<void> {
-  await operate(deps, person, serverId, 'server.drained', {
+  seen: number,
+): Promise<number> {
+  const version = await operate(deps, person, serverId, seen, 'server.drained', {
     set: `drained_at = coalesce(drained_at, now()), drained_by = $2,
       drain_deadline = now() + $3 * interval '1 second'`,
     values: [person.subject, deadlineSeconds],
     body: { deadlineSeconds },
   });
   await deps.reservations.withdraw(serverId);
+  return version;
 }
 
-/** Lets a drained server have sessions again. @throws CodedError `server_unknown` */
-export async function undrainServer(deps: OperateDeps, person: Person, serverId: string): Promise<void> {
-  await operate(deps, person, serverId, 'server.undrained', {
+/** Lets a drained server have sessions again. @returns its version. @throws CodedError `server_unknown`, `version_conflict` */
+export async function undrainServer(
+  deps: OperateDeps,
+  person: Person,
+  serverId: string,
+  seen: number,
+): Promise<number> {
+  const version = await operate(deps, person, serverId, seen, 'server.undrained', {
     set: 'drained_at = NULL, drained_by = NULL, drain_deadline = NULL',
     values: [],
     body: {},
   });
   deps.signals.send('probeServers', undefined);
+  return version;
 }
 
 /**
- * Lets a newcomer use all of its slots, and gives one that was left alone for its failures another chance at once.
- * @throws CodedError `server_unknown`
+ * Lets a newcomer use all of its slots, and gives one that was left alone for its failures another chance at once. One
+ * that was left alone since the caller looked is not approved unseen.
+ * @returns its version
+ * @throws CodedError `server_unknown`, `version_conflict`
  */
-export async function approveServer(deps: OperateDeps, person: Person, serverId: string): Promise<void> {
-  await operate(deps, person, serverId, 'server.approved', {
+export async function approveServer(
+  deps: OperateDeps,
+  person: Person,
+  serverId: string,
+  seen: number,
+): Promise<number> {
+  const version = await operate(deps, person, serverId, seen, 'server.approved', {
     set: 'clamp = NULL, start_failures = 0, excluded_until = NULL',
     values: [],
     body: {},
   });
   deps.signals.send('probeServers', undefined);
+  return version;
 }
 
 async function operate(
   deps: OperateDeps,
   person: Person,
   serverId: string,
+  seen: number,
   type: AuditEntryType,
   change: { set: string; values: readonly unknown[]; body: Readonly<Record<string, JsonValue>> },
-): Promise<void> {
-  await deps.database.transaction(async (tx) => {
-    const [row] = await tx.query(`UPDATE agent_servers SET ${change.set} WHERE id = $1 RETURNING id`, [
-      serverId,
-      ...change.values,
-    ]);
+): Promise<number> {
+  return deps.database.transaction(async (tx) => {
+    const [row] = await tx.query<{ version: number }>(
+      'SELECT version FROM agent_servers WHERE id = $1 FOR NO KEY UPDATE',
+      [serverId],
+    );
     if (row === undefined)
       throw new CodedError(
         'server_unknown',
         `There is no agent server "${serverId}". GET /v1/servers lists them.`,
         { server: serverId },
       );
+    if (row.version !== seen)
+      throw new CodedError(
+        'version_conflict',
+        `The agent server "${serverId}" is at version ${row.version}, not ${seen}. Look at it again and decide then.`,
+        { server: serverId, version: row.version },
+      );
+    const [changed] = await tx.query<{ version: number }>(
+      `UPDATE agent_servers SET ${change.set} WHERE id = $1 RETURNING version`,
+      [serverId, ...change.values],
+    );
     await deps.audit.append(tx, fleetChain, [
       { type, subject: person.subject, server: serverId, body: change.body },
     ]);
+    return changed?.version ?? row.version;
   });
 }

@@ -20,13 +20,15 @@ export interface ServerRow extends ServerCondition, Record<string, unknown> {
   readonly last_failure_at: string | null;
   /** Slots that a newcomer may use; null: all of them. */
   readonly clamp: number | null;
+  /** Of what an operator decides about. */
+  readonly version: number;
 }
 
 /** Every column of a server row, for statements that return one. */
 export const serverColumns = `id, url, pool, capacity, boot_id, driver, pinned_to, status, seen_at,
   (extract(epoch FROM now() - seen_at) * 1000)::bigint AS silent_ms,
   drained_at IS NOT NULL AS drained, drain_deadline, listed, start_failures, last_failure, last_failure_at,
-  coalesce(excluded_until > now(), false) AS excluded, answer_ms, clock_ahead_ms, clamp`;
+  coalesce(excluded_until > now(), false) AS excluded, answer_ms, clock_ahead_ms, clamp, version`;
 
 /** All servers that ever answered, by id. */
 export async function listServers(tx: Transaction): Promise<ServerRow[]> {

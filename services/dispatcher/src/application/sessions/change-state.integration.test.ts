@@ -96,7 +96,7 @@ describe('state changes', () => {
     );
     await assert.rejects(
       database.transaction((tx) => changeSessionState(events, tx, seen, { to: 'failed', phase: 'ended' })),
-      (error) => isCodedError(error, 'version_conflict'),
+      (error) => isCodedError(error, 'conflict'),
     );
     const [row] = await database.query('SELECT state FROM sessions WHERE id = $1', [id]);
     assert.equal(row?.['state'], 'starting');

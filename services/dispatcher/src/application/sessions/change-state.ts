@@ -47,7 +47,7 @@ export interface StateChange {
  * The one place where a session's state changes: along the table, against the version that the caller saw, and never
  * without the `state` event.
  * @returns the session as it is now
- * @throws CodedError `transition_refused`, or `version_conflict` when somebody changed the row since
+ * @throws CodedError `transition_refused`, or `conflict` when somebody changed the row since
  */
 export async function changeSessionState(
   events: Pick<EventLog, 'append'>,
@@ -145,9 +145,7 @@ export async function startSessions(
 }
 
 function changedMeanwhile(sessionId: string): CodedError {
-  return new CodedError(
-    'version_conflict',
-    `Session ${sessionId} was changed by somebody else; look again.`,
-    { session: sessionId },
-  );
+  return new CodedError('conflict', `Session ${sessionId} was changed by somebody else; look again.`, {
+    session: sessionId,
+  });
 }
