@@ -150,9 +150,14 @@ test('what a hold keeps nobody erases; what is erased from the terminal is found
 
 test('a person is erased from the terminal: the identity is found nowhere, and what the log proves still holds', async () => {
   const grace = 'PLANTEDgraceMARKER@example.org';
-  assert.equal((await cli('roles', 'bind', 'member', '--person', grace)).code, 0);
-  assert.equal((await cli('accounts', 'link', 'github', 'PLANTEDaccountMARKER', grace)).code, 0);
-  const traces = async () => [await tablesWith(grace), await tablesWith('PLANTEDaccountMARKER')];
+  // as a login of hers leaves it: a local fleet logs in nobody but whoever runs it
+  await sql(`INSERT INTO people (subject, name, email) VALUES ($1, 'Grace', $1)`, [grace]);
+  const acts = [
+    ['roles', 'bind', 'member', '--person', grace],
+    ['accounts', 'link', 'github', 'planted-account-marker', grace],
+  ];
+  for (const act of acts) assert.deepEqual((await cli(...act)).stderr, '', act.join(' '));
+  const traces = async () => [await tablesWith(grace), await tablesWith('planted-account-marker')];
   const [known = [], linked = []] = await traces();
   // the search finds what is there
   assert.ok(known.includes('audit_people') && known.includes('role_bindings'), known.join(' '));
