@@ -80,8 +80,8 @@ async function openLedgers(io: BenchIo, parts: AsyncDisposableStack): Promise<Re
     return createReservations(redis, '{balance:placement}', seededRandom(index));
   });
   const [first] = ledgers;
-  for (let index = 0; index < servers; index += 1)
-    await first?.correct({
+  await first?.rebuild(
+    Array.from({ length: servers }, (_, index) => ({
       serverId: String(index),
       pool: 'default',
       capacity,
@@ -92,7 +92,8 @@ async function openLedgers(io: BenchIo, parts: AsyncDisposableStack): Promise<Re
       startingLimit: 100_000,
       sessions: [],
       gone: [],
-    });
+    })),
+  );
   return ledgers;
 }
 

@@ -39,22 +39,19 @@ type Ledger = ReturnType<typeof createReservations>;
 
 async function openLedger(redis: Parameters<typeof createReservations>[0], servers: number): Promise<Ledger> {
   const ledger = createReservations(redis, `{ledger-${servers}:placement}`, seededRandom(servers));
-  for (let from = 0; from < servers; from += 500)
-    await Promise.all(
-      Array.from({ length: Math.min(500, servers - from) }, (_, index) =>
-        ledger.correct({
-          serverId: `s${from + index}`,
-          pool: 'default',
-          capacity: 10,
-          tokens: [],
-          warm: 1,
-          mirrors: [],
-          starting: 0,
-          startingLimit: 32,
-          sessions: [],
-          gone: [],
-        }),
-      ),
-    );
+  await ledger.rebuild(
+    Array.from({ length: servers }, (_, index) => ({
+      serverId: `s${index}`,
+      pool: 'default',
+      capacity: 10,
+      tokens: [],
+      warm: 1,
+      mirrors: [],
+      starting: 0,
+      startingLimit: 32,
+      sessions: [],
+      gone: [],
+    })),
+  );
   return ledger;
 }

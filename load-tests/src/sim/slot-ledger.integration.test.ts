@@ -23,8 +23,8 @@ test('the model and the script in Redis spread sessions alike, at every step of 
     { hasWarm: () => false, hasMirror: () => false },
     seededRandom(3),
   );
-  for (const [server, capacity] of capacities.entries())
-    await real.correct({
+  await real.rebuild(
+    capacities.map((capacity, server) => ({
       serverId: `s${server}`,
       pool: 'default',
       capacity,
@@ -35,7 +35,8 @@ test('the model and the script in Redis spread sessions alike, at every step of 
       startingLimit: 100,
       sessions: [],
       gone: [],
-    });
+    })),
+  );
   const random = seededRandom(4);
   const held: { operation: string; real: number; model: number }[] = [];
   const realCounts = capacities.map(() => 0);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { Redis } from 'ioredis';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
@@ -143,6 +144,44 @@ describe('recovery', () => {
       const live = (await attemptsOf(fleet, id)).filter((row) => row.state === 'live');
       assert.equal(live.length, 1);
       assert.equal(fleet.servers.filter((server) => server.held.has(id)).length, 1);
+    }
+  });
+
+  test('FLUSHALL while an attempt is being minted gives its slot to nobody else', async () => {
+    const fleet = await createTestFleet({ servers: [{ name: 'a', capacity: 1 }] });
+    fleets.push(fleet);
+    const dispatcher = await fleet.startDispatcher();
+    const [server] = fleet.servers;
+    assert.ok(server);
+    const redis = new Redis(fleet.redis.url.href);
+    const isWhole = () => redis.exists('{lemniscate:placement}:whole').then((found) => found === 1);
+    const waitsFor = (lock: string) => async () =>
+      (await fleet.sql(`SELECT FROM pg_locks WHERE NOT granted AND ${lock}`)).length > 0;
+    try {
+      await within(10_000, 'the ledger knows the server', isWhole);
+      await fleet.sql('BEGIN');
+      await fleet.sql('LOCK TABLE attempts IN SHARE MODE');
+      const first = await create(dispatcher);
+      await within(10_000, 'its attempt is being minted', waitsFor(`relation = 'attempts'::regclass`));
+      await fleet.redis.flushAll();
+      const second = await create(dispatcher);
+      await within(10_000, 'a rebuild of the ledger waits for it', waitsFor(`locktype = 'advisory'`));
+      await fleet.sql('COMMIT');
+      await placedOn(fleet, first);
+      await within(10_000, 'the ledger is rebuilt', isWhole);
+      await fleet.sql(`UPDATE attempts SET state = 'ended', ended_at = now() WHERE session_id = $1`, [first]);
+      server.drop(first);
+      await server.heartbeat();
+      await placedOn(fleet, second);
+      assert.deepEqual(
+        server.orders.map(({ order }) => [order.sessionId, order.attempt]),
+        [
+          [first, 1],
+          [second, 1],
+        ],
+      );
+    } finally {
+      redis.disconnect();
     }
   });
 

@@ -40,7 +40,7 @@ import { localProject } from './application/projects/project.ts';
 import { createGapWatch } from './application/recovery/credit-downtime.ts';
 import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
 import { withRevocation } from './application/revocation/revoked-users.ts';
-import { rebuildLedger } from './application/servers/probe-servers.ts';
+import { rebuildLedger } from './application/servers/rebuild-ledger.ts';
 import { findServer } from './application/servers/server-row.ts';
 import { createRemoteCalls } from './application/remote-tools/remote-calls.ts';
 import { createOpenings } from './application/sessions/openings.ts';

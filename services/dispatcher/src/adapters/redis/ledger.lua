@@ -12,6 +12,7 @@ local mirrors = prefix .. ':mirrors'       -- server -> repositories at hand, as
 local starting = prefix .. ':starting'     -- server -> sessions that start there, by the record
 local limits = prefix .. ':limits'         -- server -> sessions that may start there at once
 local packed = prefix .. ':packed'         -- pools that fill one server after the other
+local whole = prefix .. ':whole'           -- absent: Redis has forgotten, and the record has not been asked since
 
 local function load_key(class) return prefix .. ':load:' .. class end
 local function held_key(server) return prefix .. ':held:' .. server end
@@ -73,6 +74,16 @@ local function release(operation)
   forget(operation, server)
   if redis.call('HINCRBY', counts, server, -1) < 0 then redis.call('HSET', counts, server, 0) end
   rescore(server)
+end
+
+local function take(operation, server, expiry)
+  redis.call('HINCRBY', counts, server, 1)
+  if number_of(warm, server) > 0 then redis.call('HINCRBY', warm, server, -1) end
+  redis.call('HSET', operations, operation, server)
+  redis.call('ZADD', expiries, expiry, operation)
+  redis.call('SADD', held_key(server), operation)
+  rescore(server)
+  return server
 end
 
 local function withdraw(server)

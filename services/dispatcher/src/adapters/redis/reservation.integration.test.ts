@@ -19,6 +19,7 @@ describe('the ledger of slots', () => {
   beforeEach(async () => {
     await redis.flushall();
     ledger = createReservations(redis, '{test:placement}', Math.random);
+    await ledger.rebuild([]);
   });
   after(async () => {
     redis.disconnect();
@@ -218,5 +219,41 @@ describe('the ledger of slots', () => {
     assert.equal((await reserve('s1-g1-0')).kind, 'full');
     await server('a', 3);
     assert.equal((await reserve('s1-g1-0')).kind, 'reserved');
+  });
+
+  test('a ledger that forgot takes no single server’s word, and begins anew with all of them', async () => {
+    await server('a', 2);
+    await reserve('s1-g1-0');
+    await redis.flushall();
+    assert.equal(await ledger.isWhole(), false);
+    assert.equal(await server('a', 2), false);
+    assert.deepEqual(await reserve('s2-g1-0'), { kind: 'empty' });
+    await ledger.rebuild([{ ...plain, serverId: 'a', capacity: 2, sessions: ['s1'], gone: [] }]);
+    assert.equal(await ledger.isWhole(), true);
+    assert.equal(await ledger.freeSlots('default'), 1);
+    assert.equal(await server('a', 2), true);
+    assert.equal(await ledger.freeSlots('default'), 2);
+  });
+
+  test('a hold that stands is renewed, one that was lost is taken again while there is room', async () => {
+    await Promise.all([server('a', 1), server('b', 1)]);
+    const first = await reserve('s1-g1-0', ['b']);
+    assert.deepEqual(first, { kind: 'reserved', serverId: 'a' });
+    await redis.zadd('{test:placement}:expiries', Date.now() + 1_000, 's1-g1-0');
+    const hold = { operation: 's1-g1-0', serverId: 'a' };
+    const other = { operation: 's2-g1-0', serverId: 'a' };
+    assert.deepEqual(await ledger.renew([hold, other]), [true, false]);
+    const expiry = Number(await redis.zscore('{test:placement}:expiries', 's1-g1-0'));
+    assert.ok(expiry > Date.now() + 20_000, 'it lasts as long as a new one');
+    assert.deepEqual(
+      await ledger.renew([{ ...hold, serverId: 'b' }]),
+      [false],
+      'it stands on another server',
+    );
+    await ledger.release('s1-g1-0');
+    assert.deepEqual(await ledger.renew([other, hold]), [true, false]);
+    assert.equal(await ledger.freeSlots('default'), 1);
+    await redis.flushall();
+    assert.deepEqual(await ledger.renew([other]), [false], 'nobody knows the server');
   });
 });

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { ReplyError } from 'ioredis';
 import type { Redis } from 'ioredis';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { z } from 'zod';
 import { reservationMs } from '../../application/ports/reservations.ts';
-import type { Reservation, Reservations } from '../../application/ports/reservations.ts';
+import type { Reservation, Reservations, ServerTruth } from '../../application/ports/reservations.ts';
 
 const scripts = [
   'reserve',
@@ -13,6 +15,9 @@ const scripts = [
   'running',
   'free-slots',
   'packing',
+  'renew',
+  'is-whole',
+  'set-whole',
 ] as const;
 type ScriptName = (typeof scripts)[number];
 
@@ -23,6 +28,11 @@ const answersSchema = z.array(
     return { kind: 'reserved', serverId: answer };
   }),
 );
+
+const renewalsSchema = z.array(z.literal([0, 1]).transform((answer) => answer === 1));
+
+/** Scripts of a rebuild that share a round trip. */
+const correctedAtOnce = 100;
 
 /**
  * The ledger of slots in Redis: each step is one script and thereby atomic among all dispatchers.
@@ -35,6 +45,26 @@ export function createReservations(redis: Redis, prefix: string, random: () => n
     redis.defineCommand(commandName(name), { numberOfKeys: 1, lua: `${ledger}\n${readScript(name)}` });
   const call = (name: ScriptName, ...args: (string | number)[]): Promise<unknown> =>
     commandOf(redis, commandName(name))(prefix, ...args);
+
+  const correct = async (truth: ServerTruth, how: 'word' | 'rebuild'): Promise<boolean> => {
+    const sessions = new Set(truth.sessions);
+    const answer = await call(
+      'correct',
+      truth.serverId,
+      truth.pool,
+      truth.capacity,
+      words(truth.tokens),
+      truth.warm,
+      words(truth.mirrors),
+      truth.starting,
+      truth.startingLimit,
+      sessions.size,
+      how === 'rebuild' ? '1' : '',
+      ...sessions,
+      ...truth.gone.filter((sessionId) => !sessions.has(sessionId)),
+    );
+    return answer === 1;
+  };
 
   return {
     reserve: async ({ placementClass, wishes, exclude }) =>
@@ -51,22 +81,22 @@ export function createReservations(redis: Redis, prefix: string, random: () => n
     release: async (operation) => {
       await call('release', operation);
     },
-    correct: async (truth) => {
-      const sessions = new Set(truth.sessions);
-      await call(
-        'correct',
-        truth.serverId,
-        truth.pool,
-        truth.capacity,
-        words(truth.tokens),
-        truth.warm,
-        words(truth.mirrors),
-        truth.starting,
-        truth.startingLimit,
-        sessions.size,
-        ...sessions,
-        ...truth.gone.filter((sessionId) => !sessions.has(sessionId)),
-      );
+    renew: async (holds) =>
+      renewalsSchema.parse(
+        await call(
+          'renew',
+          reservationMs,
+          ...holds.flatMap(({ operation, serverId }) => [operation, serverId]),
+        ).catch(unreachable),
+      ),
+    correct: (truth) => correct(truth, 'word'),
+    isWhole: async () => (await call('is-whole')) === 1,
+    rebuild: async (truths) => {
+      for (let from = 0; from < truths.length; from += correctedAtOnce)
+        await Promise.all(
+          truths.slice(from, from + correctedAtOnce).map((truth) => correct(truth, 'rebuild')),
+        );
+      await call('set-whole');
     },
     withdraw: async (serverId) => {
       await call('withdraw', serverId);
@@ -82,6 +112,17 @@ export function createReservations(redis: Redis, prefix: string, random: () => n
       await call('packing', ...pools);
     },
   };
+}
+
+/** What Redis itself says against a script stays as it is. */
+function unreachable(error: unknown): never {
+  if (error instanceof ReplyError) throw error;
+  throw new CodedError(
+    'service_unreachable',
+    'Redis does not answer, so no slot can be renewed and its session waits. Check REDIS_URL and that the server runs.',
+    { service: 'redis' },
+    error,
+  );
 }
 
 /** As the scripts look for words: between bars. */

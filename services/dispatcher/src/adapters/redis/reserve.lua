@@ -16,16 +16,6 @@ local pack = redis.call('SISMEMBER', packed, pool_of(class)) == 1
 -- Servers that are looked at for what they have at hand: more would cost more than it finds.
 local sample = 16
 
-local function take(operation, server)
-  redis.call('HINCRBY', counts, server, 1)
-  if number_of(warm, server) > 0 then redis.call('HINCRBY', warm, server, -1) end
-  redis.call('HSET', operations, operation, server)
-  redis.call('ZADD', expiries, now + ttl, operation)
-  redis.call('SADD', held_key(server), operation)
-  rescore(server)
-  return server
-end
-
 -- At most as many as are excluded can stand before the first candidate.
 local function first_candidate()
   local found
@@ -75,10 +65,10 @@ local function grant(operation, random, mirror, pinned)
   if pinned ~= '' then
     if not redis.call('HGET', pools, pinned) then return '!empty' end
     if excluded[pinned] or number_of(counts, pinned) >= number_of(capacities, pinned) then return '!full' end
-    return take(operation, pinned)
+    return take(operation, pinned, now + ttl)
   end
   local server = choose(random, mirror)
-  if server then return take(operation, server) end
+  if server then return take(operation, server, now + ttl) end
   return redis.call('ZCARD', load) == 0 and '!empty' or '!full'
 end
 

@@ -105,6 +105,7 @@ test('ledger and queue go on at the new master when the old one dies, over TLS',
   const queue = createPlacementQueue({ url, redis, prefix: 'test', pools: ['default'], log, concurrency: 1 });
   t.after(() => queue.close(1_000));
   const ledger = createReservations(redis, '{test:placement}', Math.random);
+  await ledger.rebuild([]);
   const placed: string[] = [];
   queue.work((job) => {
     placed.push(job.sessionId);

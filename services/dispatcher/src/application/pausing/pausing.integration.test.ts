@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { storedCheckpoint } from '../../testing/traffic/checkpoint.ts';
+import { createTestMint } from '../../testing/traffic/mint.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
@@ -17,7 +18,6 @@ import type { Person } from '../identity.ts';
 import { awaitMessage } from '../messages/await-message.ts';
 import { sendMessage } from '../messages/send-message.ts';
 import { requestPermit } from '../permits/request-permit.ts';
-import { createMint } from '../placement/mint-attempt.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import { parkWaiting } from './park-waiting.ts';
 import { pauseSession, resumeSession } from './pause-session.ts';
@@ -102,10 +102,7 @@ const store = async (claim: AttemptClaim, cause: 'pause' | 'interval' = 'pause')
 const place = async (claim: AttemptClaim): Promise<AttemptClaim> => {
   const { generation } = await row(claim);
   const job = { sessionId: claim.sessionId, generation };
-  const minted = await createMint({ ...record, times, newRelayToken: () => record.newId('request') })(
-    job,
-    'server-b',
-  );
+  const minted = await createTestMint(record, times)(job, 'server-b');
   assert.ok(minted);
   return { ...claim, attempt: minted.attempt, serverId: 'server-b' };
 };

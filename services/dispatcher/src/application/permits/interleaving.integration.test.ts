@@ -9,6 +9,7 @@ import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { storedCheckpoint } from '../../testing/traffic/checkpoint.ts';
+import { createTestMint } from '../../testing/traffic/mint.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { chainEntries, openTestSession } from '../../testing/traffic/session.ts';
@@ -22,7 +23,6 @@ import { ingestBatch } from '../events/ingest-batch.ts';
 import { parkWaiting } from '../pausing/park-waiting.ts';
 import { pauseSession, resumeSession } from '../pausing/pause-session.ts';
 import { resumeAnswered } from '../pausing/resume-answered.ts';
-import { createMint } from '../placement/mint-attempt.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import { stopOverdue } from '../../jobs/budget-watch.ts';
 import { stopSession } from '../sessions/stop-session.ts';
@@ -135,7 +135,7 @@ async function crash(sessionId: string): Promise<void> {
     [sessionId],
   );
   const job = { sessionId, generation: lost?.generation ?? 1 };
-  await createMint({ ...record, times, newRelayToken: () => record.newId('request') })(job, 'server-a');
+  await createTestMint(record, times)(job, 'server-a');
 }
 
 /** Its minutes are used up, and the watch comes by. */
@@ -177,10 +177,7 @@ async function goOn(sessionId: string, random: Random): Promise<void> {
   );
   if (row?.state !== 'pending') return;
   const job = { sessionId, generation: row.generation };
-  const minted = await createMint({ ...record, times, newRelayToken: () => record.newId('request') })(
-    job,
-    'server-a',
-  );
+  const minted = await createTestMint(record, times)(job, 'server-a');
   if (minted === null) return;
   const claim = { sessionId, attempt: minted.attempt, serverId: 'server-a' };
   const at = new Date().toISOString();

@@ -7,7 +7,7 @@ import type { Span, Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
 import type { AgentServers, PlacementAnswer } from '../ports/agent-servers.ts';
 import type { Log } from '../ports/log.ts';
 import type { ReservedJob } from '../ports/placement-queue.ts';
-import type { Reservations } from '../ports/reservations.ts';
+import type { Hold, Reservations } from '../ports/reservations.ts';
 import { noteStartFailure } from '../servers/judge-server.ts';
 import { pinnedPool } from '../servers/configured-server.ts';
 import { endSession } from '../sessions/end-session.ts';
@@ -48,10 +48,11 @@ const maxFailures = 3;
 export async function placeSession(deps: PlaceSessionDeps, job: ReservedJob): Promise<void> {
   const failures = [...job.failures];
   const exclude: string[] = [];
-  let reserved: Reserved = { serverId: job.serverId, operation: job.operation };
+  let reserved: Hold = { serverId: job.serverId, operation: job.operation };
   for (let step = 1; ; step += 1) {
     const tried = await tryServer(deps, job, reserved);
     if (tried === 'placed' || tried === 'moved') return;
+    if (tried === 'unheld') return queueAgain(deps, job, failures, 0);
     exclude.push(reserved.serverId);
     if (tried.failure !== null) failures.push(`${reserved.serverId}: ${tried.failure}`);
     if (failures.length >= maxFailures) return failForGood(deps, job.sessionId, failures);
@@ -64,18 +65,13 @@ export async function placeSession(deps: PlaceSessionDeps, job: ReservedJob): Pr
   }
 }
 
-interface Reserved {
-  readonly serverId: string;
-  readonly operation: string;
-}
-
 async function reserveNext(
   deps: PlaceSessionDeps,
   job: ReservedJob,
   session: Pick<SessionRow, 'project_id' | 'repository'>,
   exclude: readonly string[],
   step: number,
-): Promise<Reserved | null> {
+): Promise<Hold | null> {
   // A pinned session has no other server to go to.
   if (job.placementClass === pinnedPool) return null;
   // Numbered by step: a late repeat of an earlier release must not free a later reservation.
@@ -88,16 +84,24 @@ async function reserveNext(
   return reservation?.kind === 'reserved' ? { serverId: reservation.serverId, operation } : null;
 }
 
-/** `moved`: the session is no longer ours to place. `failure` null: the server was full. */
-type Tried = 'placed' | 'moved' | { readonly failure: string | null; readonly session: SessionRow };
+/**
+ * `moved`: the session is no longer ours to place. `unheld`: Redis has forgotten its slot and somebody else has it.
+ * `failure` null: the server was full.
+ */
+type Tried =
+  | 'placed'
+  | 'moved'
+  | 'unheld'
+  | { readonly failure: string | null; readonly session: SessionRow };
 
-async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Reserved): Promise<Tried> {
+async function tryServer(deps: PlaceSessionDeps, job: ReservedJob, reserved: Hold): Promise<Tried> {
   const { serverId, operation } = reserved;
   let occupied = false;
   let span: Span | null = null;
   try {
-    const minted = await deps.mint(job, serverId);
+    const minted = await deps.mint(job, reserved);
     if (minted === null) return 'moved';
+    if (minted === 'unheld') return 'unheld';
     const { session, attempt, relayToken } = minted;
     span = tracePlacement(deps.tracer ?? null, session, attempt, serverId);
     const { agent, agent_definition: definition, policy } = session;

@@ -8,6 +8,12 @@ export interface Wish {
   readonly pinned: string | null;
 }
 
+/** A reservation that somebody believes to have. */
+export interface Hold {
+  readonly operation: string;
+  readonly serverId: string;
+}
+
 /** Wishes of one class, granted in order. */
 export interface ReservationRequest {
   readonly placementClass: string;
@@ -52,8 +58,21 @@ export interface Reservations {
   /** One answer for each wish, in one atomic step. */
   reserve(request: ReservationRequest): Promise<Reservation[]>;
   release(operation: string): Promise<void>;
-  /** Makes the ledger agree with the truth; unsettled reservations stay on top of it. */
-  correct(truth: ServerTruth): Promise<void>;
+  /**
+   * Whether each hold still stands, in one atomic step. One that a forgetful Redis lost, or that expired, is taken again
+   * while its server has room; one that stands elsewhere is not moved.
+   * @throws CodedError `service_unreachable`
+   */
+  renew(holds: readonly Hold[]): Promise<boolean[]>;
+  /**
+   * Makes the ledger agree with the truth; unsettled reservations stay on top of it.
+   * @returns false, and nothing is changed, where Redis has forgotten everything: then only `rebuild` knows enough
+   */
+  correct(truth: ServerTruth): Promise<boolean>;
+  /** False until the first `rebuild` after Redis has forgotten everything. */
+  isWhole(): Promise<boolean>;
+  /** Begins the ledger anew from what the record knows of every server. */
+  rebuild(truths: readonly ServerTruth[]): Promise<void>;
   /** Takes a server out of the choice; what it holds stays counted for its return. */
   withdraw(serverId: string): Promise<void>;
   /** Nobody is sent there until its next word: it said that it is full. */

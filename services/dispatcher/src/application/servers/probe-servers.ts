@@ -6,7 +6,7 @@ import type { Transaction } from '../ports/transaction.ts';
 import type { ConfiguredServer } from './configured-server.ts';
 import { reportStatus } from './report-status.ts';
 import type { ReportDeps } from './report-status.ts';
-import { listServers, offerOf, usableCapacity } from './server-row.ts';
+import { listServers, usableCapacity } from './server-row.ts';
 
 export interface ProbeDeps extends ReportDeps {
   /** The list as it is now: it is read again each time. */
@@ -118,26 +118,4 @@ async function noteMeasures(
 async function withdrawUnusable(deps: ProbeDeps): Promise<void> {
   for (const row of await listServers(deps.database))
     if (usableCapacity(row) === 0) await deps.reservations.withdraw(row.id);
-}
-
-/** Tells an empty ledger what the record knows, without waiting for the next words of the servers. */
-export async function rebuildLedger(
-  deps: Pick<ReportDeps, 'database' | 'reservations' | 'startingLimit'>,
-): Promise<void> {
-  const live = await deps.database.query<{ server_id: string; session_id: string; starting: boolean }>(
-    `SELECT attempts.server_id, session_id, sessions.state = 'starting' AS starting
-     FROM attempts JOIN sessions ON sessions.id = attempts.session_id WHERE attempts.state = 'live'`,
-  );
-  const byServer = Map.groupBy(live, (row) => row.server_id);
-  for (const row of await listServers(deps.database)) {
-    if (usableCapacity(row) === 0) continue;
-    const held = row.status?.held.map((each) => each.sessionId) ?? [];
-    const own = byServer.get(row.id) ?? [];
-    await deps.reservations.correct({
-      ...offerOf(row, deps.startingLimit),
-      starting: own.filter((each) => each.starting).length,
-      sessions: [...own.map((each) => each.session_id), ...held],
-      gone: [],
-    });
-  }
 }

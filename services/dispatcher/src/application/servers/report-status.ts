@@ -6,6 +6,7 @@ import type { Reservations } from '../ports/reservations.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import type { LoseAttemptDeps } from '../recovery/lose-attempt.ts';
 import { liftClamp, noteStarted } from './judge-server.ts';
+import { rebuildLedger } from './rebuild-ledger.ts';
 import { offerOf, serverColumns, usableCapacity } from './server-row.ts';
 import type { ServerRow } from './server-row.ts';
 
@@ -104,7 +105,7 @@ async function loseDestroyed(
 }
 
 async function correctLedger(
-  deps: Pick<ReportDeps, 'reservations' | 'startingLimit'>,
+  deps: Pick<ReportDeps, 'database' | 'reservations' | 'startingLimit'>,
   server: ServerRow,
   attempts: readonly AttemptRow[],
   status: ServerStatus,
@@ -115,13 +116,14 @@ async function correctLedger(
   }
   const idsOf = (rows: readonly AttemptRow[]): string[] => rows.map((row) => row.session_id);
   const { live = [], left = [] } = Object.groupBy(attempts, (row) => (row.live ? 'live' : 'left'));
-  await deps.reservations.correct({
+  const isTaken = await deps.reservations.correct({
     ...offerOf(server, deps.startingLimit),
     starting: live.filter((row) => row.starting).length,
     // What the record has ended still occupies its slot until the server says that the sandbox is gone.
     sessions: [...idsOf(live), ...status.held.map((each) => each.sessionId)],
     gone: idsOf(left),
   });
+  if (!isTaken) await rebuildLedger(deps);
 }
 
 /** A key of an attempt for sets. */

@@ -1,0 +1,2 @@
+redis.call('SET', whole, '1')
+return 1
