@@ -343,10 +343,13 @@ function coveredBehind(lead: readonly string[], words: readonly string[], scope:
   return longest;
 }
 
-/** Whether it runs the file that `<(…)` stands for. */
+/** A file that is no file: `<(…)`, `/dev/fd/3`. */
+const standsForText = /^(<\(|\/dev\/fd\/\d|\/proc\/self\/fd\/\d)/;
+
+/** Whether it runs what such a file stands for. */
 function runsFiles(call: Call): boolean {
   const runs = shells.includes(call.name) || call.name === 'source' || call.name === '.';
-  return runs && call.raws.some((raw) => raw.startsWith('<('));
+  return runs && call.raws.some((raw) => standsForText.test(raw));
 }
 
 /** Whether what stands on its standard input is run as shell code. */
@@ -372,7 +375,8 @@ function inputDoubt(call: Call, scope: Scope, facts: Circumstances): string | un
     return 'a pipe into a program whose own commands can run others';
   if (!isInterpreter(call.name)) return undefined;
   if (scope.input.from === 'pipe') return 'a pipe into an interpreter';
-  if (call.raws.some((raw) => raw.startsWith('<('))) return 'an interpreter runs what another command prints';
+  if (call.raws.some((raw) => standsForText.test(raw)))
+    return 'an interpreter runs what another command prints';
   const fed = facts.fed || scope.input.from === 'surroundings';
   return fed && readsCodeFromInput(call)
     ? 'an interpreter reads its code from the standard input'

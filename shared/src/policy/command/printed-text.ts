@@ -3,7 +3,7 @@ import { inputOf } from './redirections.ts';
 import { spend } from './scope.ts';
 import type { Scope } from './scope.ts';
 import { forEachChild } from './syntax/bash-syntax.ts';
-import type { Command, SyntaxNode } from './syntax/bash-syntax.ts';
+import type { Command, Redirection, SyntaxNode } from './syntax/bash-syntax.ts';
 import { isKnown, mark } from './syntax/marks.ts';
 import { foundPaths } from './wrappers/find.ts';
 
@@ -134,7 +134,15 @@ export function printedFiles(command: Command, scope: Scope): string[] {
       'target' in redirect && redirect.target !== undefined ? [redirect.target] : [],
     ),
   ];
-  return words.flatMap((word) => (word.text.startsWith('<(') ? substitutedTexts(word, scope) : []));
+  const found = words.flatMap((word) => (word.text.startsWith('<(') ? substitutedTexts(word, scope) : []));
+  return [...found, ...command.redirects.flatMap((redirect) => numberedText(redirect, scope))];
+}
+
+/** `3<<< TEXT` is read as `/dev/fd/3`. */
+function numberedText(redirect: Redirection, scope: Scope): string[] {
+  const { descriptor } = redirect;
+  if (descriptor?.type !== 'FileDescriptor' || redirect.type === 'Redirect') return [];
+  return inputOf([{ ...redirect, descriptor: undefined }], scope)?.text?.split('\0') ?? [];
 }
 
 /** What the process substitutions in a word print, each where it is known. */

@@ -51,6 +51,8 @@ export interface Scope {
   /** A free command covers what is judged here, so that only refusals count. */
   covered: boolean;
   input: StandardInput;
+  /** What the command prints whose words are read, where that is known; `>(…)` among them reads it. */
+  prints: string | undefined;
   /** `$0`, `$1`, … where the text is the argument of a shell. */
   readonly positional: readonly string[] | undefined;
 }
@@ -79,6 +81,7 @@ export function createScope(source: string, rules: FreeCommands, isLate: IsLate 
     conditional: false,
     covered: false,
     input: { from: 'nothing' },
+    prints: undefined,
     positional: undefined,
   };
 }

@@ -195,6 +195,7 @@ function walkFor(name: Word, list: readonly Word[] | undefined, body: SyntaxNode
 
 function walkCommand(command: Command, scope: Scope, before: readonly string[] = []): void {
   checkName(command, scope.source);
+  scope.prints = feeds(command) ? printedText(command, scope) : undefined;
   for (const item of command.prefix) if (item.type === 'Assignment') judgeAssignment(item, scope);
   for (const word of command.name === undefined ? [] : [command.name, ...command.args])
     walkWord(word, scope, walkScript);
@@ -234,6 +235,14 @@ function walkCommand(command: Command, scope: Scope, before: readonly string[] =
   changeDirectory(ways[0] ?? { words: [], raws: [] }, scope);
   forget(words, scope);
   return undefined;
+}
+
+/** Whether `>(…)` among the words reads what the command prints. */
+function feeds(command: Command): boolean {
+  return (
+    command.args.some(({ text }) => text.startsWith('>(')) ||
+    command.redirects.some((one) => 'target' in one && one.target?.text.startsWith('>(') === true)
+  );
 }
 
 /** `NAME=value` in front of a command, as far as the values are known. */

@@ -23,8 +23,11 @@ export function walkWord(node: SyntaxNode, scope: Scope, walkScript: WalkScript)
     case 'ArithmeticCommandExpansion': {
       checkScript(node.script);
       const fed = node.type === 'ProcessSubstitution' && node.operator === '>';
-      const input = fed ? ({ from: 'surroundings' } as const) : scope.input;
-      return walkScript(node.script, branchOff(scope, { input, source: node.script.source ?? scope.source }));
+      const input = fed ? ({ from: 'pipe', text: scope.prints } as const) : scope.input;
+      return walkScript(
+        node.script,
+        branchOff(scope, { input, prints: undefined, source: node.script.source ?? scope.source }),
+      );
     }
     case 'Word':
       noteLatentWord(node, scope, 'word');

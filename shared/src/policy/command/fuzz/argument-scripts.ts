@@ -51,8 +51,26 @@ export function argumentScript(random: Random): string {
 function argumentCall(random: Random): string {
   const { name, refused, plain } = random.pick(calls);
   const argument = random.pick(random.chance(40) ? refused : plain);
+  if (random.chance(25)) return handedOver(random, name, argument);
   const [before, written] = writtenAs(random, argument);
   return `${before}${random.chance(30) ? spelled(random, name) : name} ${written} zz`;
+}
+
+/** The argument reaches the call through a parameter, a builtin that reads, or `IFS`. */
+function handedOver(random: Random, name: string, text: string): string {
+  const forms = [
+    `set -- ${text}; ${name} "$1" zz`,
+    `set -- ${text} zz; ${name} "$@"`,
+    `fz() { ${name} "$1" zz; }; fz ${text}`,
+    `fz() { ${name} "$@"; }; fz ${text} zz`,
+    `read -r V <<< ${text}; ${name} "$V" zz`,
+    `read -r V U <<< "${text} zz"; ${name} $V $U`,
+    `echo ${text} | while read -r V; do ${name} "$V" zz; done`,
+    `while read -r V; do ${name} "$V" zz; done < <(printf '%s\\n' ${text})`,
+    `IFS=_; V=${text}_zz; ${name} $V`,
+    `V=(${text} zz); ${name} "\${V[@]}"`,
+  ];
+  return random.pick(forms);
 }
 
 /** The argument in other writing: through quotes, a variable, a default, braces, a substitution. */

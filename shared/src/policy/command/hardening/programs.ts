@@ -293,6 +293,12 @@ const chmod: Doubts = (call) => {
     : undefined;
 };
 
+const reference: Doubts = (call) =>
+  doubtAt(
+    call.words.findIndex((word, place) => place > 0 && word.startsWith('--ref')),
+    'what it takes over from another file is known only when it runs',
+  );
+
 const chown: Doubts = (call) => {
   const index = call.words.findIndex((word, place) => place > 0 && !word.startsWith('-'));
   return hasUnknown(call.words[index] ?? '')
@@ -374,6 +380,7 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   socat: [socat],
   npm: [npmSettings],
   pnpm: [npmSettings],
+  yarn: [npmSettings],
   tar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
   gtar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
   bsdtar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
@@ -389,9 +396,9 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   rm: [rm],
   grm: [rm],
   rimraf: [rm],
-  chmod: [chmod],
-  chown: [chown],
-  chgrp: [chown],
+  chmod: [chmod, reference],
+  chown: [chown, reference],
+  chgrp: [chown, reference],
   umask: [umask],
   source: [source],
   '.': [source],

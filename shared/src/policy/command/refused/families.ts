@@ -19,14 +19,27 @@ const always =
 const named = (names: readonly string[], reason: string): Record<string, Refusal> =>
   Object.fromEntries(names.map((name) => [name, always(reason)]));
 
+const evaluates = 'eval runs text that was not judged';
+
+/** A builtin is not addressed by a path: `bin/exec` is a file of the project. */
+const isFile = (call: Call): boolean => (call.words[0] ?? '').includes('/');
+
+/** Elixir's shell has the name of PowerShell's alias, and options and scripts that none of its expressions look like. */
+const isElixir = (call: Call): boolean =>
+  /^(-S|-r|-pa|-pz|--(version|sname|name|cookie|erl|dot-iex|remsh|no-halt|help)|[\w./-]+\.exs?)$/.test(
+    call.words[1] ?? '',
+  );
+
 /** Families that a name alone decides. */
 const byName: Readonly<Record<string, Refusal>> = {
   ...named(escalators, 'privilege escalation'),
   ...named(formatters, 'formats or erases a disk'),
   ...named(kernelLoaders, 'loads or unloads a kernel module'),
   ...named(firewallPrograms, 'modifies the firewall'),
-  ...named(['eval', 'invoke-expression', 'iex'], 'eval runs text that was not judged'),
-  ...named(['exec'], 'exec replaces the shell'),
+  ...named(['invoke-expression'], evaluates),
+  eval: (call) => (isFile(call) ? undefined : evaluates),
+  exec: (call) => (isFile(call) ? undefined : 'exec replaces the shell'),
+  iex: (call) => (isElixir(call) ? undefined : evaluates),
 };
 
 /** Families that depend on the arguments; a name can stand in several. */

@@ -49,7 +49,7 @@ export function readShell(call: Call): ShellReading {
     if (valued.test(word)) index += 1;
   }
   const first = call.words[index];
-  if (/^\/(dev\/(stdin|fd\/0)|proc\/(self|\$\$)\/fd\/0)$/.test(first ?? '')) input = true;
+  if (/^\/(dev\/(stdin|fd\/\d+)|proc\/(self|\$\$)\/fd\/\d+)$/.test(first ?? '')) input = true;
   if (!code) return { inner: undefined, readsInput: input || first === undefined };
   if (first === undefined) return { inner: undefined, readsInput: true };
   return {

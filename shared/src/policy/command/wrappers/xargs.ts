@@ -18,16 +18,19 @@ const xargs: WrapperGrammar = {
  * @param text what it reads, where that is known
  */
 export function readXargs(call: Call, text: string | undefined): Inner[] {
-  const whole = endsItems(call.words) ? [(text ?? '').trim()] : [];
-  const added = [...whole, ...(text ?? '').split(/[\s\0]+/)].filter((word) => word !== '');
+  const blank = (text ?? '').split(/[\s\0]+/);
+  // what ends an item is an option's to say, so that blanks may belong to it
+  const sets = endsItems(call.words) ? [blank, (text ?? '').split('\0'), [(text ?? '').trim()]] : [blank];
   const holder = placeholder(call.words);
   return readWrapper(xargs, call.words, 1).starts.flatMap((from, reading) => {
     const own = call.words.slice(from);
     const doubtful = reading > 0 ? { refusalsOnly: true as const } : {};
     if (holder === undefined || holder === '') {
-      const words = [...own, ...added, mark.unknown];
-      const raws = [...call.raws.slice(from), ...words.slice(own.length).map(() => '')];
-      return [{ from, run: { words, raws }, ...doubtful }];
+      return sets.map((items, set) => {
+        const words = [...own, ...items.filter((word) => word !== ''), mark.unknown];
+        const raws = [...call.raws.slice(from), ...words.slice(own.length).map(() => '')];
+        return { from, run: { words, raws }, ...(set > 0 ? { refusalsOnly: true as const } : doubtful) };
+      });
     }
     return itemsOf(text, call.words).map((value) => ({
       from,
