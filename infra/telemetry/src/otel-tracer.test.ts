@@ -29,6 +29,25 @@ test('a parent gives the trace, a link does not, and what is no context is left 
   assert.notEqual(second?.spanContext().traceId, '1'.repeat(32));
 });
 
+test('a secret in an attribute is replaced by its kind, from the start and later, and again when it comes again', () => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+  const tracer = createOtelTracer(provider.getTracer('test'));
+  const secret = `ghp_${'a1B2'.repeat(9)}`;
+  for (let round = 0; round < 2; round += 1) {
+    const attributes = { branch: `fix/${secret}`, tool: 'run_command', count: 3 };
+    const span = tracer.start({ name: 'one', kind: 'internal', parent: null, attributes });
+    span.set({ server: secret, runtime: 'claude-code' });
+    span.end();
+  }
+  for (const { attributes } of exporter.getFinishedSpans()) {
+    assert.doesNotMatch(JSON.stringify(attributes), /ghp_/);
+    assert.match(String(attributes['branch']), /^fix\/\[secret:/);
+    const { tool, count, runtime } = attributes;
+    assert.deepEqual({ tool, count, runtime }, { tool: 'run_command', count: 3, runtime: 'claude-code' });
+  }
+});
+
 test('no service loads OpenTelemetry before it is asked for', () => {
   const root = join(import.meta.dirname, '../../..');
   const files = globSync(['services/*/src/**/*.ts', 'shared/src/**/*.ts'], { cwd: root });

@@ -1,7 +1,8 @@
 import { context, SpanKind, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api';
 import type { Context, SpanContext, Tracer as OtelTracer } from '@opentelemetry/api';
+import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 import { formatTraceparent, parseTraceparent } from '@lemniscate/shared/telemetry/trace-context.ts';
-import type { Span, Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
+import type { Span, SpanAttributes, Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
 
 const kinds = {
   server: SpanKind.SERVER,
@@ -19,7 +20,7 @@ export function createOtelTracer(tracer: OtelTracer): Tracer {
         name,
         {
           kind: kinds[kind],
-          attributes: { ...attributes },
+          attributes: harmless(attributes),
           links: known.map((link) => ({ context: link })),
           ...(startMs === undefined ? {} : { startTime: startMs }),
         },
@@ -29,7 +30,7 @@ export function createOtelTracer(tracer: OtelTracer): Tracer {
       let ended = false;
       return {
         context: formatTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 }),
-        set: (more) => void span.setAttributes({ ...more }),
+        set: (more) => void span.setAttributes(harmless(more)),
         fail: (error) => {
           span.setAttribute('error.type', error);
           span.setStatus({ code: SpanStatusCode.ERROR });
@@ -41,6 +42,30 @@ export function createOtelTracer(tracer: OtelTracer): Tracer {
       };
     },
   };
+}
+
+/** Texts that were looked through: names come again and again, and a look costs some 20 microseconds. */
+const mostSeen = 1_000;
+const seen = new Set<string>();
+
+/** Spans hold ids and names, and a secret may stand in a name: it is replaced like everywhere else. */
+function harmless(attributes: SpanAttributes): SpanAttributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? redacted(value) : value,
+    ]),
+  );
+}
+
+function redacted(text: string): string {
+  if (seen.has(text)) return text;
+  const without = redactSecrets(text);
+  if (without === text) {
+    if (seen.size >= mostSeen) seen.clear();
+    seen.add(text);
+  }
+  return without;
 }
 
 function contextOf(parent: string | null): Context {
