@@ -5,10 +5,11 @@ import { aroundCalls, createCrashPoint } from './crash-points.ts';
 const pointOf = (todo: string[], chance = 0, random = () => 1) => {
   const told: string[] = [];
   let deaths = 0;
-  const point = createCrashPoint(
-    { todo, chance, seed: 1, log: '' },
-    { random, tell: (line) => told.push(line), die: () => (deaths += 1) },
-  );
+  const point = createCrashPoint(() => ({ todo, chance }), {
+    random,
+    tell: (line) => told.push(line),
+    die: () => (deaths += 1),
+  });
   return { told, point, deaths: () => deaths };
 };
 
@@ -23,6 +24,16 @@ test('a point is told once, and dies where it is asked to', () => {
   const chance = pointOf([], 0.5, () => 0.4);
   chance.point('x');
   assert.equal(chance.deaths(), 1);
+});
+
+test('a plan that changes counts for the next hit', () => {
+  const todo: string[] = [];
+  const { point, deaths } = pointOf(todo);
+  point('a');
+  assert.equal(deaths(), 0);
+  todo.push('a');
+  point('a');
+  assert.equal(deaths(), 1);
 });
 
 test('calls are wrapped, in their order, and what they throw passes', async () => {

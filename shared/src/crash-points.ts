@@ -18,19 +18,22 @@ export const crashPlanSchema = z.strictObject({
 });
 export type CrashPlan = z.infer<typeof crashPlanSchema>;
 
-/** @param effects `die` does not come back */
+/**
+ * @param planNow what is asked at the moment of a hit: a plan may change while its process lives
+ * @param effects `die` does not come back
+ */
 export function createCrashPoint(
-  plan: CrashPlan,
+  planNow: () => Pick<CrashPlan, 'todo' | 'chance'>,
   effects: { readonly random: () => number; readonly tell: (line: string) => void; readonly die: () => void },
 ): CrashPoint {
-  const todo = new Set(plan.todo);
   const seen = new Set<string>();
   return (name) => {
     if (!seen.has(name)) {
       seen.add(name);
       effects.tell(`seen ${name}`);
     }
-    if (!todo.has(name) && effects.random() >= plan.chance) return;
+    const { todo, chance } = planNow();
+    if (!todo.includes(name) && effects.random() >= chance) return;
     effects.tell(`crashed ${name}`);
     effects.die();
   };

@@ -11,7 +11,7 @@ export function chaosPage(report: ChaosReport, day: string, machine: BenchReport
       .map(([name, value]) => `| ${name} | ${value} |`),
     '',
   ];
-  const { violations, shortfalls } = report;
+  const { asks, violations, shortfalls } = report;
   return [
     '# One long storm',
     '',
@@ -25,9 +25,11 @@ export function chaosPage(report: ChaosReport, day: string, machine: BenchReport
       : `**${violations.length} promises were broken:** ${violations.map(({ invariant, what }) => `${invariant}: ${what}`).join('; ')}`,
     ...shortfalls.map((what) => `Not reached: ${what}.`),
     '',
+    `${asks.asked} sessions were asked for: ${asks.accepted} were accepted, ${Object.values(asks.refused).reduce((sum, count) => sum + count, 0)} refused at a limit, ${asks.unanswered} not answered.`,
     `${report.sessions} sessions, of which ${report.survivors} were completed after they had lost a server. Processes were`,
-    `started again ${report.restarts} times.`,
+    `started again ${report.restarts} times; ${report.deathsAtPoints} died at a named crash point.`,
     '',
+    ...table(['promise', 'times broken'], report.promises),
     ...table(['end', 'sessions'], report.ends),
     ...table(['fault', 'times'], report.strikes),
     ...table(

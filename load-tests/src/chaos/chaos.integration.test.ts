@@ -15,6 +15,9 @@ test('a short storm over a whole fleet breaks no promise', { timeout: 400_000 },
     say: () => undefined,
   });
   assert.deepEqual(report.violations, [], `seed ${report.seed}; all that is known is in ${report.folder}`);
+  assert.equal(report.asks.unanswered, 0);
+  assert.deepEqual(report.asks.refused, {});
+  assert.ok(report.deathsAtPoints > 0, 'nobody died at a crash point');
   assert.ok(report.sessions > 20, `only ${report.sessions} sessions`);
   assert.ok(Object.keys(report.strikes).length > 3);
 });

@@ -1,25 +1,34 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CrashPlan } from '@lemniscate/shared/crash-points.ts';
 
 /** Parts of one kind share their crash points. */
 export type PartKind = 'dispatcher' | 'server' | 'real' | 'exporter';
 
+/** Crash points of one kind of parts. */
+export interface CrashCount {
+  readonly seen: readonly string[];
+  /** Nobody has died at these. */
+  readonly left: readonly string[];
+  /** Deaths, also several at one point. */
+  readonly deaths: number;
+}
+
 /** Which crash points there are, and at which of them something has died. */
 export interface CrashBook {
   /** Where a part finds its plan. */
   planOf(part: string): string;
-  /** Nobody dies before this; who runs already takes his plan with his next life. */
+  /** Nobody dies before this. */
   begin(): void;
   /** A part's next life ends at this point: for points that are passed once in a fleet's life, before the storm. */
   plan(part: string, point: string): void;
   /** Writes the plans anew: victims die at the first point that nobody has died at yet. */
   write(): void;
-  /** Who dies at the first point that nobody has died at; a life that began without a plan does not know yet. */
+  /** Who dies at the first point that nobody has died at. */
   victims(): readonly string[];
   /** From now on nobody dies by himself. */
   end(): void;
-  report(): Readonly<Record<PartKind, { readonly seen: string[]; readonly left: string[] }>>;
+  report(): Readonly<Record<PartKind, CrashCount>>;
 }
 
 export interface CrashBookOptions {
@@ -38,21 +47,30 @@ const kinds = ['dispatcher', 'server', 'real', 'exporter'] as const satisfies re
 export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions): CrashBook {
   const logOf = (part: string): string => join(folder, `${part}.points`);
   const planOf = (part: string): string => join(folder, `${part}.plan`);
+  // In one piece: who lives reads it again and again.
+  const writePlan = (part: string, plan: CrashPlan): void => {
+    writeFileSync(`${planOf(part)}.new`, JSON.stringify(plan));
+    renameSync(`${planOf(part)}.new`, planOf(part));
+  };
   let ended = true;
   let round = 0;
 
-  const read = (kind: PartKind) => {
+  const read = (kind: PartKind): CrashCount => {
     const seen = new Set<string>();
     const crashed = new Set<string>();
+    let deaths = 0;
     for (const { name } of parts.filter((part) => part.kind === kind)) {
       if (!existsSync(logOf(name))) continue;
       for (const line of readFileSync(logOf(name), 'utf8').split('\n')) {
         const [word, ...point] = line.split(' ');
         if (word === 'seen') seen.add(point.join(' '));
-        if (word === 'crashed') crashed.add(point.join(' '));
+        if (word !== 'crashed') continue;
+        crashed.add(point.join(' '));
+        deaths += 1;
       }
     }
-    return { seen: [...seen].sort(), left: [...seen].filter((point) => !crashed.has(point)).sort() };
+    const left = [...seen].filter((point) => !crashed.has(point));
+    return { seen: [...seen].sort(), left: left.sort(), deaths };
   };
   const turn = (): number => Math.floor(round / roundsOfTurn);
   /** A fleet in which all die at once serves nobody: of the dispatchers one is spared, another one each turn. */
@@ -77,7 +95,7 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
           seed: seed + round,
           log: logOf(name),
         };
-        writeFileSync(planOf(name), JSON.stringify(plan));
+        writePlan(name, plan);
       }
     }
   };
@@ -85,7 +103,7 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
     planOf,
     plan: (part, point) => {
       const plan: CrashPlan = { todo: [point], chance: 0, seed, log: logOf(part) };
-      writeFileSync(planOf(part), JSON.stringify(plan));
+      writePlan(part, plan);
     },
     write,
     victims: () => kinds.flatMap((kind) => (read(kind).left.length === 0 ? [] : victimsOf(kind))),

@@ -42,14 +42,22 @@ export interface SeenUsage {
   readonly outputTokens: number;
 }
 
+/** An agent server, after everything has ended. */
+export interface SeenServer {
+  readonly server: string;
+  /** Slots that the ledger counts as taken; null: the ledger does not know it. */
+  readonly taken: number | null;
+  /** Sessions that it says it has. */
+  readonly held: number;
+}
+
 /** Everything that the invariants are held against. */
 export interface Evidence {
   readonly history: readonly HistoryEvent[];
   readonly sessions: readonly SeenSession[];
   readonly usage: readonly SeenUsage[];
   readonly provided: readonly ProvidedAnswer[];
-  /** Server and how many slots of it the ledger counts as taken. */
-  readonly takenSlots: readonly { readonly server: string; readonly taken: number }[];
+  readonly servers: readonly SeenServer[];
   readonly queuedJobs: number;
   readonly audit: {
     /** What the verifier says of the sink's file; null: whole. */
@@ -107,7 +115,10 @@ async function readUsage({ database }: ChaosStage): Promise<SeenUsage[]> {
   );
 }
 
-async function readLedger(stage: ChaosStage): Promise<Pick<Evidence, 'takenSlots' | 'queuedJobs'>> {
+async function readLedger(stage: ChaosStage): Promise<Pick<Evidence, 'servers' | 'queuedJobs'>> {
+  const said = await stage.database.query<Row & { server: string; held: number }>(
+    `SELECT id AS server, coalesce(jsonb_array_length(status -> 'held'), 0) AS held FROM agent_servers ORDER BY id`,
+  );
   const redis = connectRedis(new URL(stage.redis.url()), () => undefined);
   try {
     const counts = await redis.hgetall('{lemniscate:placement}:counts');
@@ -116,7 +127,10 @@ async function readLedger(stage: ChaosStage): Promise<Pick<Evidence, 'takenSlots
     );
     const lengths = await Promise.all(queues.map((list) => redis.llen(list)));
     return {
-      takenSlots: Object.entries(counts).map(([server, taken]) => ({ server, taken: Number(taken) })),
+      servers: said.map(({ server, held }) => {
+        const taken = counts[server];
+        return { server, held, taken: taken === undefined ? null : Number(taken) };
+      }),
       queuedJobs: lengths.reduce((sum, length) => sum + length, 0),
     };
   } finally {

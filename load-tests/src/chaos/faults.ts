@@ -132,9 +132,11 @@ const flushed: Fault = {
     forMs: 0,
     begin: async () => {
       const redis = connectRedis(new URL(stage.redis.url()), () => undefined);
-      // Another fault may hold Redis down at this moment: then there is nothing to forget.
-      await redis.flushall().catch(() => undefined);
-      await closeRedis(redis, 500);
+      try {
+        await redis.flushall();
+      } finally {
+        await closeRedis(redis, 500);
+      }
     },
     end: nothing,
   }),
@@ -294,9 +296,9 @@ async function carryOut(
   strike: Strike,
   options: Parameters<typeof strikeUntil>[1],
 ): Promise<void> {
-  options.onStrike(fault, strike);
   try {
     await strike.begin();
+    options.onStrike(fault, strike);
   } catch (error) {
     // The storm goes on without it; what it left half done the promises will show.
     options.onFailure(fault, error);

@@ -40,7 +40,7 @@ const whole: Evidence = {
   sessions: [session],
   usage: [usage],
   provided: [{ responseId: 'm1', seed: 7, inputTokens: 17, outputTokens: 5 }],
-  takenSlots: [{ server: 'a', taken: 0 }],
+  servers: [{ server: 'a', taken: 0, held: 0 }],
   queuedJobs: 0,
   audit: { fault: null, behind: [] },
 };
@@ -67,7 +67,18 @@ const broken: readonly [invariant: keyof typeof invariants, evidence: Evidence][
   ['what is completed is right', withSession({ patch: null })],
   ['what fails has a cause', withSession({ state: 'failed', reason: 'server_lost', losses: 1, attempts: 2 })],
   ['what fails has a cause', withSession({ state: 'failed', reason: 'runtime_failed' })],
-  ['no slot is leaked', { ...whole, takenSlots: [{ server: 'a', taken: 1 }] }],
+  ['every ask is answered', { ...whole, history: whole.history.filter(({ what }) => what !== 'accepted') }],
+  [
+    'every ask is answered',
+    { ...whole, history: [...whole.history, { what: 'unanswered', key: 'k1', asked: 'stop' }] },
+  ],
+  [
+    'a refusal names a limit',
+    { ...whole, history: [...whole.history, { what: 'refused', key: 'k1', code: 'session_ended' }] },
+  ],
+  ['no slot is leaked', { ...whole, servers: [{ server: 'a', taken: 1, held: 0 }] }],
+  ['no slot is leaked', { ...whole, servers: [{ server: 'a', taken: null, held: 0 }] }],
+  ['no slot is leaked', { ...whole, servers: [{ server: 'a', taken: 0, held: 1 }] }],
   ['no slot is leaked', { ...whole, queuedJobs: 1 }],
   ['the audit log is whole', { ...whole, audit: { fault: 'gap', behind: [] } }],
   ['the audit log is whole', { ...whole, audit: { fault: null, behind: ['session:s_1'] } }],

@@ -12,6 +12,9 @@ export interface Violation {
 
 type Invariant = (evidence: Evidence) => readonly string[];
 
+/** Codes of limits that a load may meet. */
+const limits: ReadonlySet<string> = new Set(['backlog_full', 'rate_limited']);
+
 /** Lost servers that a session survives. */
 const maxLosses = 2;
 
@@ -33,6 +36,21 @@ export const invariants: Readonly<Record<string, Invariant>> = {
       .filter(({ id }) => !there.has(id))
       .map(({ id, key }) => `${id} was accepted under ${key} and is not on record`);
   },
+  'every ask is answered': (evidence) => {
+    const said = new Set([...of(evidence, 'accepted'), ...of(evidence, 'refused')].map(({ key }) => key));
+    return [
+      ...of(evidence, 'asked')
+        .filter(({ key }) => !said.has(key))
+        .map(({ key }) => `${key} was neither accepted nor refused`),
+      ...of(evidence, 'unanswered')
+        .filter(({ asked }) => asked === 'stop')
+        .map(({ key }) => `nobody answered the stop of ${key}`),
+    ];
+  },
+  'a refusal names a limit': (evidence) =>
+    of(evidence, 'refused')
+      .filter(({ code }) => !limits.has(code))
+      .map(({ key, code }) => `${key} was refused as ${code}`),
   'one session for one idempotency key': (evidence) => {
     const asked = new Set(of(evidence, 'asked').map(({ key }) => key));
     const answers = Map.groupBy(of(evidence, 'accepted'), ({ key }) => key);
@@ -97,9 +115,11 @@ export const invariants: Readonly<Record<string, Invariant>> = {
           `${id} failed for ${reason} with ${attempts} attempts, ${losses} losses, ${failures} failures`,
       ),
   'no slot is leaked': (evidence) => [
-    ...evidence.takenSlots
-      .filter(({ taken }) => taken !== 0)
-      .map(({ server, taken }) => `${taken} slots of ${server} are taken by nobody`),
+    ...evidence.servers.flatMap(({ server, taken, held }) => [
+      ...(taken === null ? [`the ledger does not know ${server}`] : []),
+      ...((taken ?? 0) === 0 ? [] : [`${taken} slots of ${server} are taken by nobody`]),
+      ...(held === 0 ? [] : [`${server} has ${held} sessions that have ended`]),
+    ]),
     ...(evidence.queuedJobs > 0 ? [`${evidence.queuedJobs} jobs are left in the queue`] : []),
   ],
   'the audit log is whole': ({ audit, sessions }) => [

@@ -49,9 +49,10 @@ console.log(values.json ? JSON.stringify(report) : describe());
 process.exitCode = report.violations.length === 0 && report.shortfalls.length === 0 ? 0 : 1;
 
 function describe(): string {
-  const { violations, crashPoints } = report;
+  const { asks, violations, crashPoints } = report;
   return [
-    `${report.sessions} sessions, ${report.restarts} restarts, ${report.survivors} completed after the loss of a server`,
+    `${asks.asked} sessions asked for, ${asks.accepted} accepted, ${JSON.stringify(asks.refused)} refused, ${asks.unanswered} unanswered`,
+    `${report.sessions} sessions, ${report.restarts} restarts, ${report.deathsAtPoints} deaths at crash points, ${report.survivors} completed after the loss of a server`,
     ...Object.entries(report.ends).map(([end, count]) => `  ${end}: ${count}`),
     'faults:',
     ...Object.entries(report.strikes).map(([fault, count]) => `  ${fault}: ${count}`),
@@ -59,6 +60,10 @@ function describe(): string {
     ...Object.entries(crashPoints).map(
       ([kind, { seen, left }]) => `  ${kind}: ${seen}, ${left.join(' | ') || 'none'}`,
     ),
+    'errors in the logs:',
+    ...Object.entries(report.errors).map(([error, count]) => `  ${error}: ${count}`),
+    'promises (times broken):',
+    ...Object.entries(report.promises).map(([promise, broken]) => `  ${promise}: ${broken}`),
     violations.length === 0
       ? 'every promise was kept'
       : `${violations.length} promises were broken; seed ${seed}, all that is known is in ${report.folder}`,

@@ -11,7 +11,7 @@ import { superviseService } from '@lemniscate/local/service-process.ts';
 import type { SupervisedService } from '@lemniscate/local/service-process.ts';
 import type { Stores } from '@lemniscate/local/stores.ts';
 import { killNow } from './kill-now.ts';
-import { insist } from './redis-pair.ts';
+import { changes, firstFollowMs, insist } from './redis-pair.ts';
 import type { StorePair } from './redis-pair.ts';
 
 interface Side {
@@ -31,6 +31,7 @@ export async function openPostgresPair(
   data: DataFolder,
   stores: Stores,
   undo: AsyncDisposableStack,
+  say: (line: string) => void,
 ): Promise<StorePair> {
   const first = stores.processes.find(({ name }) => name === 'postgres');
   if (first === undefined) throw new Error('chaos needs a Postgres of its own');
@@ -46,20 +47,20 @@ export async function openPostgresPair(
     await primary.process.stop();
   });
 
-  /** Until it has worked: the primary may be killed while its backup is taken. */
-  const follow = async (): Promise<void> => {
-    while (!over.signal.aborted && standby === null) {
+  /** Until it has worked or the signal: the primary may be killed while its backup is taken. */
+  const follow = async (signal: AbortSignal): Promise<void> => {
+    const tell = changes(say);
+    while (!signal.aborted && standby === null) {
       number += 1;
-      const made = await makeStandby(data, primary, number).catch(() => null);
-      if (made !== null && (await confirms(primary.url, over.signal))) standby = made;
-      else {
-        await made?.process.stop();
-        await delay(1_000);
-      }
+      standby = await followOnce(data, primary, number, signal).catch((error: unknown) => {
+        tell(`the standby of Postgres does not follow yet: ${String(error)}`);
+        return null;
+      });
+      if (standby === null) await delay(1_000);
     }
   };
-  await follow();
-  if (standby === null) throw new Error('the standby of Postgres does not follow');
+  await follow(AbortSignal.timeout(firstFollowMs));
+  if (standby === null) throw new Error(`the standby of Postgres does not follow within ${firstFollowMs} ms`);
   return {
     url: () => primary.url,
     process: () => primary.process,
@@ -71,7 +72,7 @@ export async function openPostgresPair(
       killNow(old.process.pid());
       // Fenced for good before the other one serves: two primaries would both take writes.
       await old.process.stop();
-      const promoted = await insist(async () =>
+      const fault = await insist(async () =>
         asOwner(next.url, async (client) => {
           // The second time it is no standby any more.
           await client.query('SELECT pg_promote(true, 60) WHERE pg_is_in_recovery()');
@@ -79,13 +80,29 @@ export async function openPostgresPair(
           await client.query('SELECT pg_reload_conf()');
         }),
       );
-      if (!promoted) throw new Error('the standby of Postgres does not take over');
+      if (fault !== null) throw new Error('the standby of Postgres does not take over', { cause: fault });
       primary = next;
       standby = null;
       rmSync(data.path(old.cluster), { recursive: true, force: true });
-      following = follow();
+      following = follow(over.signal);
     },
   };
+}
+
+async function followOnce(
+  data: DataFolder,
+  primary: Side,
+  number: number,
+  signal: AbortSignal,
+): Promise<Side> {
+  const made = await makeStandby(data, primary, number);
+  try {
+    await confirmed(primary.url, signal);
+    return made;
+  } catch (error) {
+    await made.process.stop();
+    throw error;
+  }
 }
 
 /** A base backup by the functions that pg_basebackup calls, since the embedded package has not that program. */
@@ -101,7 +118,8 @@ async function makeStandby(data: DataFolder, primary: Side, number: number): Pro
     await client.query('SELECT pg_reload_conf()');
     await client.query(`SELECT pg_backup_start('chaos', true)`);
     // Files that go while we copy are those that recovery makes anew.
-    spawnSync('cp', ['-a', data.path(primary.cluster), cluster], { stdio: 'ignore' });
+    const copied = spawnSync('cp', ['-a', data.path(primary.cluster), cluster], { stdio: 'ignore' });
+    if (copied.status === null) throw new Error('the copy of the cluster broke off', { cause: copied.error });
     const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
     for (const left of ['postmaster.pid', 'postmaster.opts', 'pg_wal', 'standby.signal'])
       rmSync(join(cluster, left), { recursive: true, force: true });
@@ -128,9 +146,9 @@ async function makeStandby(data: DataFolder, primary: Side, number: number): Pro
   return { url: url.href, process, cluster: relative };
 }
 
-/** From here on no commit is acknowledged that the standby has not on its disk. @returns false when it does not come */
-async function confirms(url: string, over: AbortSignal): Promise<boolean> {
-  return asOwner(url, async (client) => {
+/** From here on no commit is acknowledged that the standby has not on its disk. @throws when it does not come */
+async function confirmed(url: string, over: AbortSignal): Promise<void> {
+  await asOwner(url, async (client) => {
     await client.query(`ALTER SYSTEM SET synchronous_standby_names = 'chaos_standby'`);
     await client.query('SELECT pg_reload_conf()');
     for (
@@ -139,16 +157,21 @@ async function confirms(url: string, over: AbortSignal): Promise<boolean> {
       await delay(200)
     ) {
       const { rows } = await client.query(`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`);
-      if (rows.length > 0) return true;
+      if (rows.length > 0) return;
     }
     await client.query('ALTER SYSTEM RESET synchronous_standby_names');
     await client.query('SELECT pg_reload_conf()');
-    return false;
-  }).catch(() => false);
+    throw new Error('it does not confirm what is written');
+  });
 }
 
 async function asOwner<Answer>(url: string, work: (client: Client) => Promise<Answer>): Promise<Answer> {
-  const client = new Client({ connectionString: url });
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    // A promotion and a backup's checkpoint take their time.
+    query_timeout: 90_000,
+  });
   client.on('error', told);
   await client.connect();
   try {

@@ -37,6 +37,7 @@ export async function openRedisPair(
   data: DataFolder,
   stores: Stores,
   undo: AsyncDisposableStack,
+  say: (line: string) => void,
 ): Promise<StorePair> {
   const first = stores.processes.find(({ name }) => name === 'redis');
   if (first === undefined) throw new Error('chaos needs a Redis of its own');
@@ -52,21 +53,23 @@ export async function openRedisPair(
   const over = new AbortController();
   undo.defer(() => over.abort());
 
-  /** Until it follows; the one that was killed may not be up again yet. */
-  const follow = async (): Promise<void> => {
+  /** Until it follows or the signal; the one that was killed may not be up again yet. */
+  const follow = async (signal: AbortSignal): Promise<void> => {
     const port = new URL(primary.url).port;
-    while (!over.signal.aborted) {
+    const tell = changes(say);
+    while (!signal.aborted) {
       const follows = await ask(standby.url, async (redis) => {
         await redis.replicaof('127.0.0.1', port);
         const info = await redis.info('replication');
         return info.includes('master_link_status:up') && info.includes(`master_port:${port}`);
-      }).catch(() => false);
-      if (follows) break;
+      }).catch((error: unknown) => tell(`the replica of Redis does not follow yet: ${String(error)}`));
+      if (follows === true) break;
       await delay(200);
     }
-    whole = !over.signal.aborted;
+    whole = !signal.aborted;
   };
-  await follow();
+  await follow(AbortSignal.timeout(firstFollowMs));
+  if (!whole) throw new Error(`the replica of Redis does not follow within ${firstFollowMs} ms`);
   return {
     url: () => primary.url,
     process: () => primary.process,
@@ -75,23 +78,43 @@ export async function openRedisPair(
     failOver: async () => {
       whole = false;
       killNow(primary.process.pid());
-      if (await insist(async () => ask(standby.url, (redis) => redis.replicaof('NO', 'ONE'))))
-        [primary, standby] = [standby, primary];
-      void follow();
+      const fault = await insist(async () => ask(standby.url, (redis) => redis.replicaof('NO', 'ONE')));
+      if (fault === null) [primary, standby] = [standby, primary];
+      void follow(over.signal);
+      if (fault !== null) throw new Error('the replica of Redis does not take over', { cause: fault });
     },
   };
 }
 
-/** A machine under a storm may be too slow for one answer. @returns false when there was none within half a minute */
-export async function insist(act: () => Promise<unknown>): Promise<boolean> {
+/** How long a stage waits for its first follower. Milliseconds. */
+export const firstFollowMs = 120_000;
+
+/** Says what it is told, and not the same twice in a row. */
+export function changes(say: (line: string) => void): (line: string) => void {
+  let last = '';
+  return (line) => {
+    if (line !== last) say(line);
+    last = line;
+  };
+}
+
+/**
+ * A machine under a storm may be too slow for one answer.
+ * @returns null when it was done, the last fault when it was not within half a minute
+ */
+export async function insist(act: () => Promise<unknown>): Promise<unknown> {
+  let fault: unknown = new Error('there was no time for it');
   for (const until = performance.now() + 30_000; performance.now() < until; await delay(200)) {
     const done = await act().then(
       () => true,
-      () => false,
+      (error: unknown) => {
+        fault = error;
+        return false;
+      },
     );
-    if (done) return true;
+    if (done) return null;
   }
-  return false;
+  return fault;
 }
 
 async function ask<Answer>(

@@ -7,13 +7,17 @@ import { createApiClient } from '@lemniscate/cli/api-client.ts';
 import { inspectRepository } from '@lemniscate/cli/repository/inspect.ts';
 import { uploadRepository } from '@lemniscate/cli/repository/upload.ts';
 import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
+import { countAsks } from './asks.ts';
+import type { Asks } from './asks.ts';
 import type { PartKind } from './crash-book.ts';
 import { gatherEvidence } from './evidence.ts';
 import type { Evidence } from './evidence.ts';
 import { strikeUntil } from './faults.ts';
 import { openHistory } from './history.ts';
+import { brokenOff } from './broken-off.ts';
+import { countErrors } from './log-lines.ts';
 import { killNow } from './kill-now.ts';
-import { checkInvariants } from './invariants.ts';
+import { checkInvariants, invariants } from './invariants.ts';
 import type { Violation } from './invariants.ts';
 import { openStage } from './stage.ts';
 import type { ChaosStage } from './stage.ts';
@@ -37,15 +41,22 @@ export interface ChaosOptions {
 export interface ChaosReport {
   readonly seed: number;
   readonly minutes: number;
+  readonly asks: Asks;
   readonly sessions: number;
   readonly ends: Readonly<Record<string, number>>;
   /** Sessions that lost a server and were completed all the same. */
   readonly survivors: number;
   readonly strikes: Readonly<Record<string, number>>;
   readonly restarts: number;
+  /** Deaths by kill -9 at a named crash point. */
+  readonly deathsAtPoints: number;
   readonly crashPoints: Readonly<
     Record<PartKind, { readonly seen: number; readonly left: readonly string[] }>
   >;
+  /** Errors in the logs of all processes, by what they say. */
+  readonly errors: Readonly<Record<string, number>>;
+  /** Every promise, and how often it was broken. */
+  readonly promises: Readonly<Record<string, number>>;
   readonly violations: readonly Violation[];
   /** What a run of ten minutes or more is to have done and has not; sentences. */
   readonly shortfalls: readonly string[];
@@ -125,31 +136,39 @@ async function run(options: ChaosOptions, folder: string, undo: AsyncDisposableS
   clearInterval(plans);
   clearInterval(hunt);
   say(`${history.events.length} things happened; everything is mended and has to settle`);
-  // Who lives now may still have a plan of before.
-  for (const { service } of stage.parts) killNow(service.pid());
   const evidence = await settled(stage, history.events, say);
-  const violations = checkInvariants(evidence);
+  const errors = countErrors(join(folder, 'data/logs'));
+  const violations = [...checkInvariants(evidence), ...leftSandboxes(folder), ...brokenSessions(errors)];
+  const points = stage.book.report();
   const ends = Object.groupBy(evidence.sessions, ({ state, reason }) => `${state} ${reason ?? ''}`.trim());
   const report: ChaosReport = {
     seed,
     minutes: options.minutes,
+    asks: countAsks(evidence.history),
     sessions: evidence.sessions.length,
     ends: Object.fromEntries(Object.entries(ends).map(([end, sessions]) => [end, sessions?.length ?? 0])),
     survivors: evidence.sessions.filter(({ state, losses }) => state === 'completed' && losses > 0).length,
     strikes: Object.fromEntries(strikes),
     restarts: stage.parts.reduce((sum, { service }) => sum + service.restarts(), 0),
+    deathsAtPoints: Object.values(points).reduce((sum, { deaths }) => sum + deaths, 0),
     crashPoints: Object.fromEntries(
-      Object.entries(stage.book.report()).map(([kind, { seen, left }]) => [
-        kind,
-        { seen: seen.length, left },
-      ]),
+      Object.entries(points).map(([kind, { seen, left }]) => [kind, { seen: seen.length, left }]),
     ) as unknown as ChaosReport['crashPoints'],
-    violations: [...violations, ...leftSandboxes(folder)],
-    shortfalls: options.minutes < thoroughMinutes ? [] : shortfallsOf(evidence, stage.book.report()),
+    promises: countBroken(violations),
+    errors,
+    violations,
+    shortfalls: options.minutes < thoroughMinutes ? [] : shortfallsOf(evidence, points),
     folder,
   };
   writeFileSync(join(folder, 'report.json'), JSON.stringify(report, null, 2));
   return report;
+}
+
+function countBroken(violations: readonly Violation[]): Record<string, number> {
+  const names = [...Object.keys(invariants), noSandbox, noneBroken];
+  return Object.fromEntries(
+    names.map((name) => [name, violations.filter(({ invariant }) => invariant === name).length]),
+  );
 }
 
 function shortfallsOf(evidence: Evidence, points: ReturnType<ChaosStage['book']['report']>): string[] {
@@ -162,10 +181,10 @@ function shortfallsOf(evidence: Evidence, points: ReturnType<ChaosStage['book'][
   ];
 }
 
-/** A life so long without a death has none of the points that are left in its plan, or does not come by them. */
-const longLifeMs = 8_000;
+/** A life so long without a death comes by none of the points that are left; some are passed at a start alone. */
+const longLifeMs = 25_000;
 
-/** Ends long lives of the victims, so that the next one begins with a plan of now. */
+/** Ends long lives of the victims. */
 function huntVictims(stage: ChaosStage): () => void {
   const born = new Map<string, { readonly pid: number; readonly at: number }>();
   return () => {
@@ -228,6 +247,14 @@ async function uploadEmpty(stage: ChaosStage, folder: string): Promise<unknown> 
   return source;
 }
 
+const noSandbox = 'no sandbox is leaked';
+const noneBroken = 'every answer is one that a server knows';
+
+function brokenSessions(errors: Readonly<Record<string, number>>): Violation[] {
+  const count = errors[brokenOff] ?? 0;
+  return count === 0 ? [] : [{ invariant: noneBroken, what: `${brokenOff}, ${count} times` }];
+}
+
 /** Commands of sessions that run on although every session has ended. */
 function leftSandboxes(folder: string): Violation[] {
   return readdirSync('/proc')
@@ -236,7 +263,7 @@ function leftSandboxes(folder: string): Violation[] {
       try {
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
         const isLeft = command.includes(folder) && /\bbwrap\b.*\/sessions?\//.test(command);
-        return isLeft ? [{ invariant: 'no sandbox is leaked', what: `process ${pid}: ${command}` }] : [];
+        return isLeft ? [{ invariant: noSandbox, what: `process ${pid}: ${command}` }] : [];
       } catch (error) {
         // It ended while we looked.
         if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];

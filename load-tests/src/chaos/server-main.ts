@@ -11,6 +11,7 @@ import { dispatcherCalls } from '@lemniscate/agent-server/start-agent-server.ts'
 import { aroundCalls } from '@lemniscate/shared/crash-points.ts';
 import { protocolVersion } from '@lemniscate/shared/protocol/protocol-version.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { brokenOff } from './broken-off.ts';
 import { createSimulatedDesk } from './simulated-desk.ts';
 
 // A simulated agent server of the chaos harness as a process: the agent server's own listener, client, heartbeat and
@@ -23,7 +24,15 @@ const point = readCrashPoint(config.crashPoints);
 const client = createDispatcherClient(config.dispatcherUrl, tls);
 const dispatcher = point === null ? client : aroundCalls(point, 'http', client, dispatcherCalls);
 const bootId = randomUUID();
-const desk = createSimulatedDesk({ dispatcher, bootTimeMs }, config.capacity, () => heartbeat.wake());
+const desk = createSimulatedDesk(
+  {
+    dispatcher,
+    bootTimeMs,
+    onFault: (error, held) => log.error({ err: error, ...held }, brokenOff),
+  },
+  config.capacity,
+  () => heartbeat.wake(),
+);
 const status = (): ServerStatus => ({
   protocol: protocolVersion,
   bootId,

@@ -14,6 +14,8 @@ import type { ChaosWork, Progress } from './work.ts';
 export interface SimulatedDeps {
   readonly dispatcher: Dispatcher;
   readonly bootTimeMs: () => number;
+  /** Told of what ends a session and should not. */
+  readonly onFault: (error: unknown, held: Held) => void;
 }
 
 /** One attempt on a simulated server: the real protocol, and no sandbox. */
@@ -29,9 +31,17 @@ export function runSimulated(deps: SimulatedDeps, order: SessionOrder): Simulate
   const held = { sessionId: order.sessionId, attempt: order.attempt };
   const over = new AbortController();
   const lease = createLease(deps.bootTimeMs, deps.bootTimeMs(), order.leaseMs);
-  const done = work({ deps, order, held, signal: over.signal, hold: () => lease.hold(over.signal), seq: 0 })
+  const done = work({
+    deps,
+    order,
+    held,
+    signal: over.signal,
+    hold: () => lease.hold(over.signal),
+    seq: 0,
+  }).catch((error: unknown) => {
     // A stale attempt, a stop and an abandonment end here; the record knows what became of the session.
-    .catch(() => undefined);
+    if (!over.signal.aborted && !isCodedError(error, 'attempt_stale')) deps.onFault(error, held);
+  });
   return { ...held, renew: lease.renew, isLost: lease.lost, abandon: () => over.abort(), done };
 }
 

@@ -79,7 +79,6 @@ const slots = 16;
 
 const policy = `
 tools: {read_file: allow, write_file: allow, edit_file: allow, list_files: allow, run_command: allow}
-budgets: {maxActions: 100000}
 `;
 
 /** Builds the stage; `undo` takes everything down again, also a half-built one. */
@@ -91,8 +90,8 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
   undo.defer(ports.close);
   const stores = await startStores(data, ports, readLocalConfig({}), { durable: true, say });
   undo.defer(stores.stop);
-  const postgres = await openPostgresPair(data, stores, undo);
-  const redis = await openRedisPair(data, stores, undo);
+  const postgres = await openPostgresPair(data, stores, undo, say);
+  const redis = await openRedisPair(data, stores, undo, say);
   const provider = await startProvider();
   undo.defer(provider.close);
   const authority = await openCertificateAuthority(data.folder('certificates'));

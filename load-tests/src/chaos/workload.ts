@@ -6,6 +6,7 @@ import { instructionOf } from './work.ts';
 
 const acceptedSchema = z.object({ id: z.string() });
 const problemSchema = z.object({ code: z.string() });
+const stateSchema = z.object({ state: z.string() });
 
 export interface WorkloadOptions {
   readonly seed: number;
@@ -26,6 +27,7 @@ export async function runWorkload(
 ): Promise<void> {
   const { random } = options;
   const open = new Set<Promise<void>>();
+  const faults: unknown[] = [];
   for (let number = 1; !options.signal.aborted; number += 1) {
     const seed = (options.seed % 1_000) * 1_000_000 + number;
     const steps = 1 + Math.floor(random() * 6);
@@ -46,13 +48,16 @@ export async function runWorkload(
       stopAfterMs: random() < 0.08 ? random() * 3_000 : null,
       turn: Math.floor(random() * stage.apiUrls.length),
     };
-    const one = live(stage, history, order).finally(() => open.delete(one));
+    const one = live(stage, history, order)
+      .catch((error: unknown) => void faults.push(error))
+      .finally(() => open.delete(one));
     open.add(one);
     // Poisson: bursts belong to it.
     const pauseMs = (-Math.log(1 - random()) * 1_000) / options.perSecond;
     await delay(pauseMs, undefined, { signal: options.signal }).catch(() => undefined);
   }
   await Promise.all(open);
+  if (faults.length > 0) throw new AggregateError(faults, 'the load met what it does not know');
 }
 
 interface Order {
@@ -75,10 +80,12 @@ async function live(stage: ChaosStage, history: History, order: Order): Promise<
   await delay(order.stopAfterMs);
   const stopped = await insist(stage, order.turn, async (url) => {
     const answer = await call(`${url}/v1/sessions/${id}/stop`, stage.token, {});
-    return answer.status === 200 ? { done: answer.body } : null;
+    if (answer.status >= 500) return null;
+    // One that has ended meanwhile cannot be stopped any more: an answer as well.
+    return answer.status === 200 ? stateSchema.parse(answer.body) : { state: String(answer.status) };
   });
-  const state = z.object({ state: z.string() }).safeParse(stopped?.done);
-  if (state.success && state.data.state === 'user_stopped') history.note({ what: 'stopped', id });
+  if (stopped === null) history.note({ what: 'unanswered', key: order.key, asked: 'stop' });
+  if (stopped?.state === 'user_stopped') history.note({ what: 'stopped', id });
 }
 
 async function openSession(
@@ -97,7 +104,10 @@ async function openSession(
       return { code: problemSchema.safeParse(answer.body).data?.code ?? String(answer.status) };
     return null;
   });
-  if (given === null) return null;
+  if (given === null) {
+    history.note({ what: 'unanswered', key: order.key, asked: 'session' });
+    return null;
+  }
   if ('code' in given) {
     history.note({ what: 'refused', key: order.key, code: given.code });
     return null;
@@ -106,20 +116,29 @@ async function openSession(
   return given.id;
 }
 
-/** Until it is answered, at one dispatcher after the other; a minute at most. */
+/** Longer than any fault lasts. Milliseconds. */
+const patienceMs = 180_000;
+
+/** Until it is answered, at one dispatcher after the other. @returns null when nobody did */
 async function insist<Value>(
   stage: ChaosStage,
   turn: number,
   act: (url: string) => Promise<Value | null>,
 ): Promise<Value | null> {
-  const until = performance.now() + 60_000;
+  const until = performance.now() + patienceMs;
   for (let tries = 0; performance.now() < until; tries += 1) {
     const url = stage.apiUrls[(turn + tries) % stage.apiUrls.length] ?? '';
-    const done = await act(url).catch(() => null);
+    const done = await act(url).catch(unanswered);
     if (done !== null) return done;
     await delay(Math.min(1_000, 50 * 2 ** tries));
   }
   return null;
+}
+
+/** No answer, or half of one. */
+function unanswered(error: unknown): null {
+  if (error instanceof TypeError || (error as Error).name === 'TimeoutError') return null;
+  throw error;
 }
 
 async function call(
@@ -134,5 +153,6 @@ async function call(
     body: typeof body === 'string' ? body : JSON.stringify(body),
     signal: AbortSignal.timeout(8_000),
   });
-  return { status: answer.status, body: await answer.json().catch(() => null) };
+  const said = await answer.text();
+  return { status: answer.status, body: said === '' ? null : (JSON.parse(said) as unknown) };
 }

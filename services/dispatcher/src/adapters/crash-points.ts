@@ -11,14 +11,21 @@ import { withCrashPoints } from './postgres/crash-points.ts';
 import type { PostgresDatabase } from './postgres/database.ts';
 import type { RunningPlacementQueue } from './queue/placement-queue.ts';
 
+/** A plan may change: it is looked at this often. Milliseconds. */
+const lookMs = 250;
+
 /**
- * Reads the plan of LEMNISCATE_CRASH_POINTS; null where there is none, and then nothing is wrapped.
+ * Reads the plan of LEMNISCATE_CRASH_POINTS, again and again; null where there is none, and then nothing is wrapped.
  * @throws where the file is no plan
  */
 export function readCrashPoint(file: string | undefined): CrashPoint | null {
   if (file === undefined) return null;
-  const plan = crashPlanSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  return createCrashPoint(plan, {
+  const read = () => crashPlanSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  let plan = read();
+  setInterval(() => {
+    plan = read();
+  }, lookMs).unref();
+  return createCrashPoint(() => plan, {
     // Another life, another place: the same seed alone would die at the same hit each time.
     random: seededRandom(plan.seed + process.pid),
     tell: (line) => appendFileSync(plan.log, `${line}\n`),
@@ -40,7 +47,10 @@ export function crashPointsAround(point: CrashPoint | null) {
       around('redis ledger', ledger, [
         'reserve',
         'release',
+        'renew',
         'correct',
+        'isWhole',
+        'rebuild',
         'withdraw',
         'fill',
         'running',

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { countErrors } from './log-lines.ts';
+
+test('errors of all logs are counted by what they say, the most frequent first', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lemniscate-logs-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const line = (level: number, msg: string) => JSON.stringify({ level, msg });
+  writeFileSync(join(folder, 'a.log'), [line(50, 'one'), line(40, 'a warning'), line(60, 'two')].join('\n'));
+  writeFileSync(join(folder, 'b.log'), [line(50, 'two'), 'LOG: ready', '{"level":50,"ms'].join('\n'));
+  writeFileSync(join(folder, 'c.txt'), line(50, 'no log'));
+  assert.deepEqual(Object.entries(countErrors(folder)), [
+    ['two', 2],
+    ['one', 1],
+  ]);
+});
