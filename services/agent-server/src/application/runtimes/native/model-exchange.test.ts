@@ -91,6 +91,47 @@ test('the dispatcher’s absence does not count towards that', async () => {
   assert.equal((await exchange.message).stopReason, 'end_turn');
 });
 
+test('nor does the time without a lease, however the outage began', async () => {
+  let now = 0;
+  const lease = createLease(() => now, 0, 15_000);
+  const answers = [refused(503, 'no database'), refused(503, 'still'), refused(503, 'not yet'), whole];
+  let asked = 0;
+  const { signal } = new AbortController();
+  const context = {
+    order: { sessionId: 's_1', attempt: 1, relayToken: 't' } as SessionOrder,
+    lease: {
+      ...lease,
+      hold: (until: AbortSignal) => {
+        const held = lease.hold(until);
+        if (!lease.valid()) {
+          now += 400_000;
+          lease.renew(now, 15_000);
+        }
+        return held;
+      },
+    },
+    clock: { now: () => new Date(), monotonicMs: () => now },
+    log,
+    signal,
+    waiting: signal,
+    dispatcher: {
+      askModel: async () => {
+        const next = answers[asked] ?? whole;
+        asked += 1;
+        now += 10_000;
+        return next();
+      },
+    },
+  };
+  const message = await askModel(context, '{}', {
+    onChange: async () => undefined,
+    onVoid: () => undefined,
+  });
+  assert.equal(message.stopReason, 'end_turn');
+  assert.equal(asked, 4);
+  assert.ok(now > 400_000, 'the lease was away');
+});
+
 test('a page instead of a problem is told by its status', async () => {
   await assert.rejects(ask([() => answer(403, '<html>no</html>')]).message, /\(403\): status 403/);
 });

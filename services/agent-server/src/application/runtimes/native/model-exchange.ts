@@ -38,7 +38,10 @@ export async function askModel(
   const backoff = createBackoff(300, 20_000);
   let failingSince: number | null = null;
   for (;;) {
+    const from = context.clock.monotonicMs();
     await context.lease.hold(signal);
+    // Without a lease it was the dispatcher, or its database, that was away.
+    if (failingSince !== null) failingSince += context.clock.monotonicMs() - from;
     try {
       const answer = await context.dispatcher.askModel(context.order.relayToken, body, signal);
       if (answer.status !== 200) throw await refusal(context, answer);
