@@ -10,10 +10,12 @@ test('errors of all logs are counted by what they say, the most frequent first',
   t.after(() => rmSync(folder, { recursive: true }));
   const line = (level: number, msg: string) => JSON.stringify({ level, msg });
   writeFileSync(join(folder, 'a.log'), [line(50, 'one'), line(40, 'a warning'), line(60, 'two')].join('\n'));
-  writeFileSync(join(folder, 'b.log'), [line(50, 'two'), 'LOG: ready', '{"level":50,"ms'].join('\n'));
+  const named = (level: string) => JSON.stringify({ level, message: 'one' });
+  const others = [named('error'), named('info'), 'LOG: ready', '{"level":50,"ms'];
+  writeFileSync(join(folder, 'b.log'), [line(50, 'two'), line(50, 'two'), ...others].join('\n'));
   writeFileSync(join(folder, 'c.txt'), line(50, 'no log'));
   assert.deepEqual(Object.entries(countErrors(folder)), [
-    ['two', 2],
-    ['one', 1],
+    ['two', 3],
+    ['one', 2],
   ]);
 });

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 const errorLevel = 50;
-const lineSchema = z.object({ level: z.number(), msg: z.string() });
+const lineSchema = z.union([
+  z.object({ level: z.number(), msg: z.string() }),
+  // The exporter names its levels.
+  z
+    .object({ level: z.string(), message: z.string() })
+    .transform(({ level, message }) => ({ level: level === 'error' ? errorLevel : 0, msg: message })),
+]);
 
 /** How often each error stands in the logs of a folder. Lines of other programs are not JSON and not counted. */
 export function countErrors(folder: string): Record<string, number> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLease } from '@lemniscate/agent-server/application/lease.ts';
+import { createLease, staleAttempt } from '@lemniscate/agent-server/application/lease.ts';
 import type { Dispatcher } from '@lemniscate/agent-server/application/ports/dispatcher.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
@@ -129,7 +129,7 @@ async function askModel(context: Context, { seed, steps }: ChaosWork): Promise<v
     const answer = await context.deps.dispatcher.askModel(context.order.relayToken, body, context.signal);
     let told = '';
     for await (const piece of answer.body) told += Buffer.from(piece).toString('utf8');
-    if (answer.status === 409) throw new Error('stale');
+    if (answer.status === 409) throw staleAttempt(context.held.sessionId, context.held.attempt);
     if (answer.status !== 200) throw new Again(`the model answered ${answer.status}`);
     if (!told.includes('message_stop')) throw new Again('the answer was cut');
   });
