@@ -10,6 +10,7 @@ import type { AttemptClaim } from '@lemniscate/dispatcher/application/events/liv
 import { ingestBatch } from '@lemniscate/dispatcher/application/events/ingest-batch.ts';
 import { createGapWatch } from '@lemniscate/dispatcher/application/recovery/credit-downtime.ts';
 import { createMassExpiryGuard } from '@lemniscate/dispatcher/application/recovery/mass-expiry.ts';
+import { createRebuildLedger } from '@lemniscate/dispatcher/application/servers/rebuild-ledger.ts';
 import { takeHeartbeat } from '@lemniscate/dispatcher/application/servers/take-heartbeat.ts';
 import { reap } from '@lemniscate/dispatcher/jobs/reaper.ts';
 import { startOwnRedis } from '@lemniscate/dispatcher/testing/own-redis.ts';
@@ -66,6 +67,7 @@ after(async () => {
 
 /** One dispatcher's life: what it counts begins with it. */
 function dispatcher() {
+  const reservations = createReservations(redis, '{five-minutes:placement}', () => 0);
   return {
     ...record,
     database,
@@ -75,7 +77,8 @@ function dispatcher() {
     maxLosses: 2,
     queueMaxWaitSeconds: 7_200,
     startingLimit: 32,
-    reservations: createReservations(redis, '{five-minutes:placement}', () => 0),
+    reservations,
+    rebuildLedger: createRebuildLedger({ database, reservations, startingLimit: 32 }),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, 4_000, 60_000),
     servers: {

@@ -40,7 +40,7 @@ import { localProject } from './application/projects/project.ts';
 import { createGapWatch } from './application/recovery/credit-downtime.ts';
 import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
 import { withRevocation } from './application/revocation/revoked-users.ts';
-import { rebuildLedger } from './application/servers/rebuild-ledger.ts';
+import { createRebuildLedger } from './application/servers/rebuild-ledger.ts';
 import { findServer } from './application/servers/server-row.ts';
 import { createRemoteCalls } from './application/remote-tools/remote-calls.ts';
 import { createOpenings } from './application/sessions/openings.ts';
@@ -229,12 +229,11 @@ async function build(
     openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
     gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
-    rebuildLedger: () =>
-      rebuildLedger({
-        database,
-        reservations: delivery.reservations,
-        startingLimit: config.LEMNISCATE_SERVER_STARTING_LIMIT,
-      }),
+    rebuildLedger: createRebuildLedger({
+      database,
+      reservations: delivery.reservations,
+      startingLimit: config.LEMNISCATE_SERVER_STARTING_LIMIT,
+    }),
     settleUsage: (claim: AttemptClaim) =>
       settleAttempt({ database, audit, events, priceBook, clock, open, log }, claim),
     bundleAddress: (projectId: string, sha256: string) =>

@@ -1,3 +1,4 @@
+import { sharedCall } from '../in-batches.ts';
 import { reservationMs } from '../ports/reservations.ts';
 import type { Reservations, ServerTruth } from '../ports/reservations.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -20,11 +21,17 @@ export async function holdOffRebuild(tx: Transaction): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock_shared(${ledgerLock})`);
 }
 
+/** For many who ask at once, such as all heartbeats behind a `FLUSHALL`: they share a rebuild and its connection. */
+export function createRebuildLedger(deps: RebuildDeps): () => Promise<void> {
+  const together = sharedCall<'ledger', void>(() => rebuildLedger(deps));
+  return () => together('ledger');
+}
+
 /**
  * Tells a ledger that has forgotten everything what the record knows, without waiting for the next words of the servers.
  * One dispatcher does it; the others wait and find it done. A whole ledger is left as it is.
  */
-export async function rebuildLedger(deps: RebuildDeps): Promise<void> {
+async function rebuildLedger(deps: RebuildDeps): Promise<void> {
   await deps.database.transaction(async (tx) => {
     await tx.query(`SELECT pg_advisory_xact_lock(${ledgerLock})`);
     if (await deps.reservations.isWhole()) return;

@@ -6,7 +6,6 @@ import type { Reservations } from '../ports/reservations.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import type { LoseAttemptDeps } from '../recovery/lose-attempt.ts';
 import { liftClamp, noteStarted } from './judge-server.ts';
-import { rebuildLedger } from './rebuild-ledger.ts';
 import { offerOf, serverColumns, usableCapacity } from './server-row.ts';
 import type { ServerRow } from './server-row.ts';
 
@@ -15,6 +14,8 @@ export interface ReportDeps extends LoseAttemptDeps {
   readonly reservations: Reservations;
   /** Sessions that may start on one server at once. */
   readonly startingLimit: number;
+  /** Begins a ledger anew that has forgotten everything. */
+  readonly rebuildLedger: () => Promise<void>;
 }
 
 /** What a report changes that its receiver must know. */
@@ -105,7 +106,7 @@ async function loseDestroyed(
 }
 
 async function correctLedger(
-  deps: Pick<ReportDeps, 'database' | 'reservations' | 'startingLimit'>,
+  deps: Pick<ReportDeps, 'reservations' | 'startingLimit' | 'rebuildLedger'>,
   server: ServerRow,
   attempts: readonly AttemptRow[],
   status: ServerStatus,
@@ -123,7 +124,7 @@ async function correctLedger(
     sessions: [...idsOf(live), ...status.held.map((each) => each.sessionId)],
     gone: idsOf(left),
   });
-  if (!isTaken) await rebuildLedger(deps);
+  if (!isTaken) await deps.rebuildLedger();
 }
 
 /** A key of an attempt for sets. */
