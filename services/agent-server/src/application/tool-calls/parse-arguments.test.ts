@@ -58,3 +58,10 @@ test('a long text is scanned without running out of stack', () => {
   });
   assert.deepEqual(scanJson(text), { duplicateKey: null, depth: 1 });
 });
+
+test('arguments as long as they are looked at at all are refused with a sentence, not thrown at', () => {
+  for (const content of ['x'.repeat(15_000_000), '\n"\\'.repeat(2_500_000)]) {
+    const parsed = parseArguments('write_file', JSON.stringify({ path: 'a', content }));
+    assert.match(parsed.ok ? '' : parsed.message, /schema.*Too big/);
+  }
+});
