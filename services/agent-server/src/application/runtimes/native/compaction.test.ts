@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compactedTranscript, planCompaction } from './compaction.ts';
 import type { TranscriptMessage } from './request.ts';
+import { beginTalk } from './talk.ts';
 
 const text = (role: 'user' | 'assistant', words: string): TranscriptMessage => ({
   role,
@@ -64,11 +65,9 @@ test('wherever it is cut, no call is parted from its result, the task stays, and
       assert.ok(isWhole(transcript), 'the test’s own conversation is whole');
       const plan = planCompaction(transcript, keep);
       if (plan === null) continue;
-      const [task] = transcript;
-      assert.ok(task);
-      const short = compactedTranscript(task, plan, 'notes');
+      const short = compactedTranscript(plan, 'notes');
       assert.ok(isWhole(short), `${length} messages, ${keep} kept`);
-      assert.deepEqual(short[0]?.content[0], task.content[0]);
+      assert.deepEqual(short[0]?.content[0], transcript[0]?.content[0]);
       assert.equal(short[1]?.role, 'assistant');
       assert.ok(plan.dropped.length > 1);
       assert.deepEqual([...plan.dropped, ...plan.kept], transcript.slice(1));
@@ -79,13 +78,29 @@ test('states and decisions of dropped calls and the person’s words are on reco
   const transcript = conversation(30);
   const plan = planCompaction(transcript, 1_000);
   assert.ok(plan);
-  const [task] = transcript;
-  assert.ok(task);
-  const record = String(compactedTranscript(task, plan, 'Step 9 was odd.')[0]?.content[1]?.['text']);
+  const record = String(compactedTranscript(plan, 'Step 9 was odd.')[0]?.content[1]?.['text']);
   assert.match(record, /- run_command make step-2: done/);
   assert.match(record, /- run_command make step-3: failed: The person rejected this: not now\./);
   assert.match(record, /- the person: Leave the docs alone\./);
   assert.match(record, /Step 9 was odd\./);
+});
+
+test('the task stays word for word, however long, behind the advice of a repository, through every cut', () => {
+  const task = `mend the build: ${'every word counts '.repeat(1_000)}`;
+  const talk = beginTalk(task, 'the repository’s advice');
+  for (let cuts = 1; cuts <= 3; cuts += 1) {
+    talk.transcript.push(...conversation(450).slice(1));
+    assert.ok(isWhole(talk.transcript));
+    const plan = planCompaction(talk.transcript, 1_000);
+    assert.ok(plan);
+    talk.transcript.splice(0, talk.transcript.length, ...compactedTranscript(plan, 'notes'));
+    assert.ok(isWhole(talk.transcript));
+    assert.equal(talk.transcript[1]?.role, 'assistant');
+    assert.deepEqual(
+      talk.transcript[0]?.content.slice(0, 2).map(({ text: words }) => words),
+      ['the repository’s advice', task],
+    );
+  }
 });
 
 test('a short conversation is left alone', () => {

@@ -35,8 +35,10 @@ export function wasTooLong(error: unknown): boolean {
   );
 }
 
-/** What is dropped of a conversation and what stays. The task, its first message, is neither: it always stays. */
+/** What is dropped of a conversation and what stays. */
 export interface CompactionPlan {
+  /** All that was said before the model's first word, the repository's advice among it: it always stays. */
+  readonly task: readonly TranscriptMessage[];
   readonly dropped: readonly TranscriptMessage[];
   readonly kept: readonly TranscriptMessage[];
 }
@@ -50,9 +52,10 @@ export function planCompaction(
   transcript: readonly TranscriptMessage[],
   keep: number,
 ): CompactionPlan | null {
+  const begin = transcript.findIndex(({ role }) => role === 'assistant');
   let size = 0;
   let cutAt = -1;
-  for (let index = transcript.length - 1; index > 1; index -= 1) {
+  for (let index = transcript.length - 1; begin > 0 && index > begin; index -= 1) {
     size += JSON.stringify(transcript[index]).length;
     if (transcript[index]?.role !== 'assistant') continue;
     if (size > keep && cutAt >= 0) break;
@@ -60,16 +63,16 @@ export function planCompaction(
     if (size > keep) break;
   }
   // the task and one exchange at least must lie before the cut, or nothing is won
-  if (cutAt < 3) return null;
-  return { dropped: transcript.slice(1, cutAt), kept: transcript.slice(cutAt) };
+  if (cutAt < begin + 2) return null;
+  return {
+    task: transcript.slice(0, begin),
+    dropped: transcript.slice(begin, cutAt),
+    kept: transcript.slice(cutAt),
+  };
 }
 
 /** Puts a conversation together again: the task, what was done as it is on record, the model's own notes, the end. */
-export function compactedTranscript(
-  task: TranscriptMessage,
-  plan: CompactionPlan,
-  notes: string,
-): TranscriptMessage[] {
+export function compactedTranscript(plan: CompactionPlan, notes: string): TranscriptMessage[] {
   const record = recordOf(plan.dropped);
   const said = [
     'The conversation so far was cut short. What was done in it, as it is on record:',
@@ -77,7 +80,8 @@ export function compactedTranscript(
     ...(notes === '' ? [] : ['Your own notes about it:', notes]),
     'Go on with the task.',
   ].join('\n\n');
-  return [{ role: 'user', content: [...task.content, { type: 'text', text: said }] }, ...plan.kept];
+  const task = plan.task.flatMap(({ content }) => content);
+  return [{ role: 'user', content: [...task, { type: 'text', text: said }] }, ...plan.kept];
 }
 
 /** One line a request: the tool, its subject, how it ended; decisions and what a person said are kept in their words. */
@@ -135,13 +139,12 @@ export async function compact(
 ): Promise<TranscriptMessage[]> {
   const limit = (context.order.compactAtTokens ?? 0) * charactersPerToken;
   const plan = planCompaction(transcript, limit * keptShare);
-  const task = transcript[0];
-  if (plan === null || task === undefined) return [...transcript];
+  if (plan === null) return [...transcript];
   // On record before the exchange: where a compaction costs an action, it is counted when it begins.
   const told = context.sink.emit({ type: 'compaction', turn, messages: plan.dropped.length });
   await context.sink.acknowledged(told, context.signal);
-  const notes = await writeNotes(context, [task, ...plan.dropped]);
-  return compactedTranscript(task, plan, notes);
+  const notes = await writeNotes(context, [...plan.task, ...plan.dropped]);
+  return compactedTranscript(plan, notes);
 }
 
 async function writeNotes(context: StepContext, old: readonly TranscriptMessage[]): Promise<string> {
