@@ -28,6 +28,17 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['vendor/.GIT /hooks/post-checkout', ['hook', 'nested_git']],
   ['vendor/git~1/config', ['nested_git']],
   ['.git', ['nested_git']],
+  ['vendor/.g\u200cit/config', ['nested_git']],
+  ['.tekton/push.yaml', ['ci']],
+  ['buildspec.yml', ['ci']],
+  ['web/jest.config.ts', ['build_script']],
+  ['.eslintrc.cjs', ['build_script']],
+  ['configure', ['build_script']],
+  ['src/configure.ts', []],
+  ['rust-toolchain.toml', ['build_script']],
+  ['conanfile.py', ['dependencies']],
+  ['.windsurf/rules/a.md', ['agent_instructions']],
+  ['.roorules-code', ['agent_instructions']],
   ['.gitmodules', ['nested_git']],
   ['web/vite.config.ts', ['build_script']],
   ['webpack.config.js', ['build_script']],
@@ -65,7 +76,7 @@ test('the review marks every file that a write to asks for, by the table and by 
   for (const pattern of defaultFlaggedPaths) {
     const path = pattern
       .replace('**/', '')
-      .replace(/\{([^,}]*),[^}]*\}/g, '$1')
+      .replaceAll(/\{([^,}]*),[^}]*\}/g, '$1')
       .replaceAll('*', 'a');
     assert.equal(flaggedPattern([pattern], path), pattern, path);
     assert.notDeepEqual(fileFlagsOf([path]), [], path);

@@ -4,13 +4,17 @@ import type { FileFlag } from './diff.ts';
 
 type Kind = keyof typeof dedicatedFiles;
 
+/** Characters that HFS+ does not see in a name. */
+const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+
 /**
  * Names that the table of patterns cannot tell: a folder that some file system takes for `.git` (case, the short name of
  * FAT, trailing dots, blanks or a stream), and Bazel's files on a file system that ignores case, which a diff, unlike a
  * command, cannot confuse with the folders that builds write into.
  */
 const alsoNamed: Partial<Readonly<Record<Kind, (names: readonly string[]) => boolean>>> = {
-  nested_git: (names) => names.some((name) => /^(?:\.git|git~\d+)[. ]*(?::.*)?$/i.test(name)),
+  nested_git: (names) =>
+    names.some((name) => /^(?:\.git|git~\d+)[. ]*(?::.*)?$/i.test(name.replaceAll(ignoredByHfs, ''))),
   build_script: (names) => /^(?:BUILD|WORKSPACE)(?:\.bazel|\.bzlmod)?$/i.test(names.at(-1) ?? ''),
 };
 
