@@ -65,7 +65,7 @@ test('wherever it is cut, no call is parted from its result, the task stays, and
       assert.ok(isWhole(transcript), 'the test’s own conversation is whole');
       const plan = planCompaction(transcript, keep);
       if (plan === null) continue;
-      const short = compactedTranscript(plan, 'notes');
+      const short = compactedTranscript(plan, 'notes', 10_000);
       assert.ok(isWhole(short), `${length} messages, ${keep} kept`);
       assert.deepEqual(short[0]?.content[0], transcript[0]?.content[0]);
       assert.equal(short[1]?.role, 'assistant');
@@ -78,7 +78,7 @@ test('states and decisions of dropped calls and the person’s words are on reco
   const transcript = conversation(30);
   const plan = planCompaction(transcript, 1_000);
   assert.ok(plan);
-  const record = String(compactedTranscript(plan, 'Step 9 was odd.')[0]?.content[1]?.['text']);
+  const record = String(compactedTranscript(plan, 'Step 9 was odd.', 10_000)[0]?.content[1]?.['text']);
   assert.match(record, /- run_command make step-2: done/);
   assert.match(record, /- run_command make step-3: failed: The person rejected this: not now\./);
   assert.match(record, /- the person: Leave the docs alone\./);
@@ -93,7 +93,7 @@ test('the task stays word for word, however long, behind the advice of a reposit
     assert.ok(isWhole(talk.transcript));
     const plan = planCompaction(talk.transcript, 1_000);
     assert.ok(plan);
-    talk.transcript.splice(0, talk.transcript.length, ...compactedTranscript(plan, 'notes'));
+    talk.transcript.splice(0, talk.transcript.length, ...compactedTranscript(plan, 'notes', 10_000));
     assert.ok(isWhole(talk.transcript));
     assert.equal(talk.transcript[1]?.role, 'assistant');
     assert.deepEqual(
@@ -101,6 +101,25 @@ test('the task stays word for word, however long, behind the advice of a reposit
       ['the repository’s advice', task],
     );
   }
+});
+
+test('a conversation that is cut again and again does not grow by it, and forgets the oldest first', () => {
+  let transcript: readonly TranscriptMessage[] = conversation(20);
+  const lengths = [];
+  for (let cuts = 1; cuts <= 30; cuts += 1) {
+    const plan = planCompaction(transcript, 1_000);
+    assert.ok(plan);
+    const short = compactedTranscript(plan, cuts === 30 ? '' : `notes ${cuts}`, 3_000);
+    lengths.push(JSON.stringify(short).length);
+    const said = String(short[0]?.content.at(-1)?.['text']);
+    assert.equal(short[0]?.content.length, 2, 'the task and one record');
+    assert.match(said, /: done\n.*\n\nYour own notes about it:\n\nnotes \d+\n\nGo on with the task\.$/s);
+    if (cuts === 1) assert.match(said, /The person rejected this/);
+    if (cuts === 30)
+      assert.match(said, /record:\n\n- \(earlier ones are left out\)\n(?!.*(rejected this|left out))/s);
+    transcript = [...short, ...conversation(20).slice(9)];
+  }
+  assert.ok((lengths.at(-1) ?? 0) <= Math.max(...lengths.slice(0, 10)), lengths.join(' '));
 });
 
 test('a short conversation is left alone', () => {

@@ -11,8 +11,10 @@ import type { StepContext } from './step-context.ts';
 const charactersPerToken = 4;
 /** This share of what may be sent stays word for word. */
 const keptShare = 1 / 8;
-/** The record of what was done is cut to this, oldest first. Lines. */
+/** The record of what was done is cut to this, oldest first. Lines, share of what may be sent, and characters at least. */
 const maxRecord = 400;
+const recordShare = 1 / 8;
+const leastRecord = 2_000;
 const summaryTokens = 4_096;
 const summaryMs = 120_000;
 
@@ -53,9 +55,10 @@ export function planCompaction(
   keep: number,
 ): CompactionPlan | null {
   const begin = transcript.findIndex(({ role }) => role === 'assistant');
+  if (begin < 1) return null;
   let size = 0;
   let cutAt = -1;
-  for (let index = transcript.length - 1; begin > 0 && index > begin; index -= 1) {
+  for (let index = transcript.length - 1; index > begin; index -= 1) {
     size += JSON.stringify(transcript[index]).length;
     if (transcript[index]?.role !== 'assistant') continue;
     if (size > keep && cutAt >= 0) break;
@@ -71,18 +74,60 @@ export function planCompaction(
   };
 }
 
-/** Puts a conversation together again: the task, what was done as it is on record, the model's own notes, the end. */
-export function compactedTranscript(plan: CompactionPlan, notes: string): TranscriptMessage[] {
-  const record = recordOf(plan.dropped);
+const heading = 'The conversation so far was cut short. What was done in it, as it is on record:';
+const notesHeading = 'Your own notes about it:';
+const nothingRun = '(nothing was run)';
+const goOn = 'Go on with the task.';
+
+/**
+ * Puts a conversation together again: the task, what was done as it is on record, the model's own notes, the end. What an
+ * earlier cut has left is taken up into the record, or a conversation that is cut again and again would grow all the same.
+ * @param recordLength most characters of the record; the oldest lines are left out
+ */
+export function compactedTranscript(
+  plan: CompactionPlan,
+  notes: string,
+  recordLength: number,
+): TranscriptMessage[] {
+  const content = plan.task.flatMap((message) => message.content);
+  const earlier = readEarlier(content.at(-1));
+  const lines = [...(earlier?.record ?? []), ...recordOf(plan.dropped)];
+  const record = boundedRecord(lines, recordLength);
+  // without new notes the old ones are better than none
+  const known = notes === '' ? (earlier?.notes ?? '') : notes;
   const said = [
-    'The conversation so far was cut short. What was done in it, as it is on record:',
-    record.length === 0 ? '(nothing was run)' : record.join('\n'),
-    ...(notes === '' ? [] : ['Your own notes about it:', notes]),
-    'Go on with the task.',
+    heading,
+    record.length === 0 ? nothingRun : record.join('\n'),
+    ...(known === '' ? [] : [notesHeading, known]),
+    goOn,
   ].join('\n\n');
-  const task = plan.task.flatMap(({ content }) => content);
+  const task = earlier === null ? content : content.slice(0, -1);
   return [{ role: 'user', content: [...task, { type: 'text', text: said }] }, ...plan.kept];
 }
+
+/** What the block says that an earlier cut has put behind the task; null where it is none. */
+function readEarlier(
+  block: JsonObject | undefined,
+): { readonly record: readonly string[]; readonly notes: string } | null {
+  const text = String(block?.['text'] ?? '');
+  if (!text.startsWith(`${heading}\n\n`) || !text.endsWith(`\n\n${goOn}`)) return null;
+  const body = text.slice(heading.length + 2, -goOn.length - 2);
+  const [record = '', notes = ''] = body.split(`\n\n${notesHeading}\n\n`, 2);
+  return { record: record === nothingRun ? [] : record.split('\n'), notes };
+}
+
+function boundedRecord(lines: readonly string[], length: number): string[] {
+  let left = length;
+  const recent = lines.slice(-maxRecord);
+  const from = recent.findLastIndex((line) => {
+    left -= line.length + 1;
+    return left < 0;
+  });
+  const kept = recent.slice(from + 1).filter((line) => line !== leftOut);
+  return kept.length < lines.length ? [leftOut, ...kept] : kept;
+}
+
+const leftOut = '- (earlier ones are left out)';
 
 /** One line a request: the tool, its subject, how it ended; decisions and what a person said are kept in their words. */
 function recordOf(messages: readonly TranscriptMessage[]): string[] {
@@ -93,16 +138,14 @@ function recordOf(messages: readonly TranscriptMessage[]): string[] {
       ),
     ),
   );
-  const lines = messages.flatMap(({ role, content }) =>
+  return messages.flatMap(({ role, content }) =>
     content.flatMap((block): string[] => {
       if (role === 'user' && block['type'] === 'text')
-        return [`- the person: ${cut(String(block['text']), 4_000)}`];
+        return [`- the person: ${cut(String(block['text']).replaceAll('\n', '⏎'), 4_000)}`];
       if (block['type'] !== 'tool_use') return [];
       return [lineOf(block, answers.get(String(block['id'])))];
     }),
   );
-  if (lines.length <= maxRecord) return lines;
-  return [`- (${lines.length - maxRecord} earlier ones are left out)`, ...lines.slice(-maxRecord)];
 }
 
 function lineOf(request: JsonObject, answer: JsonObject | undefined): string {
@@ -144,7 +187,7 @@ export async function compact(
   const told = context.sink.emit({ type: 'compaction', turn, messages: plan.dropped.length });
   await context.sink.acknowledged(told, context.signal);
   const notes = await writeNotes(context, [...plan.task, ...plan.dropped]);
-  return compactedTranscript(plan, notes);
+  return compactedTranscript(plan, notes, Math.max(leastRecord, limit * recordShare));
 }
 
 async function writeNotes(context: StepContext, old: readonly TranscriptMessage[]): Promise<string> {
