@@ -17,6 +17,9 @@ export function createSimulatedDesk(
     const session = sessions.get(sessionId);
     return session?.attempt === attempt ? session : undefined;
   };
+  const heard = (sentAtMs: number): void => {
+    for (const session of sessions.values()) session.heard(sentAtMs);
+  };
   return {
     take: (order) => {
       if (find(order) !== undefined) return;
@@ -45,12 +48,18 @@ export function createSimulatedDesk(
       if (command.kind === 'stop') find(command)?.abandon();
     },
     apply: (answer, sentAtMs) => {
+      heard(sentAtMs);
       for (const lease of answer.leases) find(lease)?.renew(sentAtMs, lease.leaseMs);
       for (const stale of answer.stale) find(stale)?.abandon();
       for (const command of answer.commands) if (command.kind === 'stop') find(command)?.abandon();
     },
+    heard,
     giveUpLost: () => {
       for (const session of sessions.values()) if (session.isLost()) session.abandon();
+    },
+    shortestLeaseMs: () => {
+      const leases = [...sessions.values()].map(({ leaseMs }) => leaseMs);
+      return leases.length === 0 ? null : Math.min(...leases);
     },
     held: () => [...sessions.values()].map(({ sessionId, attempt }) => ({ sessionId, attempt })),
     draining: () => false,

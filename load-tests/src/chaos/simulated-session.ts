@@ -20,6 +20,8 @@ export interface SimulatedDeps {
 
 /** One attempt on a simulated server: the real protocol, and no sandbox. */
 export interface SimulatedSession extends Held {
+  readonly leaseMs: number;
+  heard(sentAtMs: number): void;
   renew(sentAtMs: number, leaseMs: number): void;
   isLost(): boolean;
   abandon(): void;
@@ -42,7 +44,15 @@ export function runSimulated(deps: SimulatedDeps, order: SessionOrder): Simulate
     // A stale attempt, a stop and an abandonment end here; the record knows what became of the session.
     if (!over.signal.aborted && !isCodedError(error, 'attempt_stale')) deps.onFault(error, held);
   });
-  return { ...held, renew: lease.renew, isLost: lease.lost, abandon: () => over.abort(), done };
+  return {
+    ...held,
+    leaseMs: order.leaseMs,
+    heard: lease.heard,
+    renew: lease.renew,
+    isLost: () => lease.cutOff() || lease.lost(),
+    abandon: () => over.abort(),
+    done,
+  };
 }
 
 interface Context {

@@ -5,7 +5,7 @@ import { approvalViewSchema, toolCallViewSchema } from '@lemniscate/shared/api/s
 import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { makeRepository, processesOf, startTestFleet } from './test-fleet.ts';
+import { makeRepository, processesOf, startTestFleet, usualLeases } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { killServerOf, watchSession } from './watched-session.ts';
 
@@ -13,7 +13,7 @@ let site: TestFleet;
 let folder: string;
 
 before(async () => {
-  site = await startTestFleet();
+  site = await startTestFleet(usualLeases);
   folder = makeRepository(site.scratch, 'plain', { 'main.py': 'print("hello")\n' });
   const policy = 'tools: {run_command: ask}\n';
   await post('/v1/projects', { id: 'lab', policy });

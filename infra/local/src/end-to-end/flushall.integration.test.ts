@@ -3,14 +3,14 @@ import { after, before, test } from 'node:test';
 import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { processesOf, runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
+import { processesOf, runSession, sampleRepository, startTestFleet, usualLeases } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 let site: TestFleet;
 
 before(async () => {
   // The usual leases: with eight sessions on a busy machine a short one may run out, and a lost attempt is no second run.
-  site = await startTestFleet({ LEMNISCATE_LEASE_MS: '15000', LEMNISCATE_GRACE_MS: '5000' });
+  site = await startTestFleet(usualLeases);
 });
 
 after(async () => {

@@ -10,6 +10,7 @@ import {
   runSession,
   sampleRepository,
   startTestFleet,
+  usualLeases,
 } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
@@ -17,7 +18,7 @@ let site: TestFleet;
 let expected: string;
 
 before(async () => {
-  site = await startTestFleet();
+  site = await startTestFleet(usualLeases);
   const calm = await runSession(site, { repositoryFolder: sampleRepository(site.scratch, 'calm') });
   assert.equal(calm.session.state, 'completed', calm.session.message ?? '');
   expected = calm.patch;

@@ -36,6 +36,9 @@ export interface TestFleet {
   stop(): Promise<void>;
 }
 
+/** The usual leases, for what outlives a dispatcher: a server that hears nothing for a lease destroys what it runs. */
+export const usualLeases = { LEMNISCATE_LEASE_MS: '15000', LEMNISCATE_GRACE_MS: '5000' } as const;
+
 /**
  * Short leases, so that a lost server is noticed within seconds; ports of the test's own, so that a fleet that somebody
  * runs on this machine is left alone.

@@ -1,6 +1,7 @@
 import type { Dispatcher as UndiciDispatcher } from 'undici';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { fromProblem } from '@lemniscate/shared/errors/problem.ts';
+import { noAnswer } from '../application/no-answer.ts';
 
 /** Posts JSON and reads the answer. A Buffer goes as it is. @throws CodedError; the caller's signal's reason */
 export type JsonCaller = (
@@ -65,10 +66,5 @@ function parse(text: string): unknown {
 export function asUnreachable(origin: string, path: string, error: unknown): CodedError {
   if (error instanceof CodedError && error.code !== 'certificate_refused') return error;
   const why = error instanceof Error ? error.message : String(error);
-  return new CodedError(
-    'service_unreachable',
-    `The dispatcher at ${origin} gave no answer to ${path}: ${why}.`,
-    {},
-    error,
-  );
+  return noAnswer(`The dispatcher at ${origin} gave no answer to ${path}: ${why}.`, error);
 }

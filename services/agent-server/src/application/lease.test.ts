@@ -42,3 +42,26 @@ test('ten minutes after its end it is lost', () => {
   now += 1;
   assert.equal(lease.lost(), true);
 });
+
+test('cut off is who has no lease and was not answered for as long as one; a dispatcher without its record answers', () => {
+  let now = 0;
+  const lease = createLease(() => now, 0, 1000);
+  now = 999;
+  assert.equal(lease.cutOff(), false);
+  now = 1000;
+  assert.equal(lease.cutOff(), true);
+  lease.heard(900);
+  assert.equal(lease.valid(), false);
+  now = 1899;
+  assert.equal(lease.cutOff(), false);
+  now = 1900;
+  assert.equal(lease.cutOff(), true);
+  // An answer that comes late says nothing of what was asked since.
+  lease.heard(500);
+  assert.equal(lease.cutOff(), true);
+  lease.renew(1900, 4000);
+  now = 5899;
+  assert.equal(lease.cutOff(), false);
+  now = 5900;
+  assert.equal(lease.cutOff(), true);
+});

@@ -1,4 +1,5 @@
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
+import { gotNoAnswer } from '../application/no-answer.ts';
 import { createGate } from '../application/signal-gate.ts';
 import type { Dispatcher } from '../application/ports/dispatcher.ts';
 import type { Log } from '../application/ports/log.ts';
@@ -16,10 +17,13 @@ export interface Heartbeat {
 }
 
 /**
- * A lease lives 15 s at most; several renewals may get lost before it ends. Runs on the main thread: the sandboxes'
- * wires have their own, and a renewal that is late here shortens the lease and never lengthens it.
+ * A lease lives 15 s at most; several renewals may get lost before it ends, also where it is set shorter. Runs on the main
+ * thread: the sandboxes' wires have their own, and a renewal that is late here shortens the lease and never lengthens it.
  */
 const everyMs = 2000;
+const renewalsALease = 4;
+/** How long a session may outlive its lease. A heartbeat that hangs does not hold this up. */
+const leaseLookMs = 250;
 const lastWordMs = 2000;
 /**
  * A claim changes the number of warm sandboxes just when its session needs the processor and the dispatcher most; the
@@ -43,6 +47,7 @@ export function createHeartbeat(deps: {
   let reachable = true;
   let isTold = false;
   let running: Promise<void> = Promise.resolve();
+  let beganAt = -Infinity;
 
   const wake = () => {
     pending = true;
@@ -51,8 +56,8 @@ export function createHeartbeat(deps: {
 
   async function beat(signal: AbortSignal): Promise<void> {
     pending = false;
-    deps.desk.giveUpLost();
     const sentAt = deps.bootTimeMs();
+    beganAt = sentAt;
     try {
       const { settings } = deps;
       const status = isTold || settings === undefined ? deps.status() : { ...deps.status(), settings };
@@ -63,9 +68,16 @@ export function createHeartbeat(deps: {
       reachable = true;
     } catch (error) {
       if (signal.aborted) return;
+      if (!gotNoAnswer(error)) deps.desk.heard(sentAt);
       if (reachable) deps.log.warn({ err: error }, 'the dispatcher does not answer heartbeats');
       reachable = false;
     }
+  }
+
+  function look(): void {
+    deps.desk.giveUpLost();
+    const dueAfter = Math.min(everyMs, (deps.desk.shortestLeaseMs() ?? Infinity) / renewalsALease);
+    if (deps.bootTimeMs() - beganAt >= dueAfter) wake();
   }
 
   async function run(): Promise<void> {
@@ -87,7 +99,7 @@ export function createHeartbeat(deps: {
     },
     start: () => {
       void deps.dispatcher.warm();
-      timers = [setInterval(wake, everyMs), setInterval(() => void deps.dispatcher.warm(), warmEveryMs)];
+      timers = [setInterval(look, leaseLookMs), setInterval(() => void deps.dispatcher.warm(), warmEveryMs)];
       running = run();
     },
     stop: async () => {

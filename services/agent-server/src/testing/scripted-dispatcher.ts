@@ -62,6 +62,8 @@ export interface ScriptedDispatcher {
   onModel: (request: ModelRequest) => ScriptedTurn;
   onNextMessage: (request: NextMessageRequest) => NextMessageAnswer;
   onEnvironment: (needed: ResolveEnvironment) => ResolvedEnvironment;
+  /** Looked at before a heartbeat is answered; an error refuses it. */
+  onHeartbeat: () => CodedError | null;
   /** Looked at before a result is taken; an error refuses it. */
   onResult: (result: SessionResult) => CodedError | null;
   /** What becomes of a checkpoint; all are recorded. */
@@ -78,6 +80,8 @@ export interface ScriptedDispatcher {
   until<Value>(look: () => Value | undefined | false, withinMs?: number): Promise<Value>;
   /** Cuts every connection and refuses new ones. */
   goAway(): Promise<void>;
+  /** Cuts every connection; new ones are taken and nothing is ever said on them, as behind a line that loses all. */
+  fallSilent(): Promise<void>;
   /** Resolves when the server has tried so often to reach a dispatcher that is away. */
   missed(tries: number): Promise<void>;
   comeBack(): Promise<void>;
@@ -90,6 +94,12 @@ export async function startScriptedDispatcher(
 ): Promise<ScriptedDispatcher> {
   const acknowledged = new Map<string, number>();
   const sockets = new Set<Duplex>();
+  const mute = createTcpServer((socket) => {
+    sockets.add(socket);
+    // Whoever gives up on it may do so the hard way.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+  });
   const watchers = new Set<() => void>();
   const server = createServer({
     ca,
@@ -172,6 +182,8 @@ export async function startScriptedDispatcher(
   function beat(body: unknown) {
     const status = serverStatusSchema.parse(body);
     self.heartbeats.push(status);
+    const refusal = self.onHeartbeat();
+    if (refusal !== null) throw refusal;
     const isStale = (held: { sessionId: string; attempt: number }) =>
       self.stale.has(`${held.sessionId}:${held.attempt}`);
     return {
@@ -216,6 +228,7 @@ export async function startScriptedDispatcher(
     onPermit: () => ({ verdict: 'go', decidedBy: 'automation', reasons: [] }),
     onModel: () => ({ blocks: [{ text: 'Nothing to do.' }] }),
     onNextMessage: () => ({ kind: 'end', reason: 'finished' }),
+    onHeartbeat: () => null,
     onResult: () => null,
     onEnvironment: () => ({ kind: 'without', why: 'There is none.' }),
     onCheckpoint: ({ cause }) => ({ outcome: cause === 'pause' ? 'paused' : 'stored', number: 1 }),
@@ -249,6 +262,10 @@ export async function startScriptedDispatcher(
       for (const socket of sockets) socket.destroy();
       await closed;
     },
+    fallSilent: async () => {
+      await self.goAway();
+      await new Promise<void>((resolve) => void mute.listen(port, '127.0.0.1', resolve));
+    },
     missed: async (tries) => {
       const refuser = createTcpServer((socket) => socket.destroy());
       await new Promise<void>((resolve) => void refuser.listen(port, '127.0.0.1', resolve));
@@ -259,7 +276,8 @@ export async function startScriptedDispatcher(
     close: async () => {
       await store.close();
       for (const socket of sockets) socket.destroy();
-      if (server.listening) await new Promise((resolve) => server.close(resolve));
+      for (const door of [server, mute])
+        if (door.listening) await new Promise((resolve) => door.close(resolve));
     },
   };
   return self;

@@ -18,7 +18,11 @@ import { createUnwind } from './unwind.ts';
 export interface HeldSession {
   readonly sessionId: string;
   readonly attempt: number;
+  /** As its order gave it. */
+  readonly leaseMs: number;
   renew(sentAtMs: number, leaseMs: number): void;
+  /** The dispatcher has answered what was sent then. */
+  heard(sentAtMs: number): void;
   /** Ends it with the reason that the dispatcher has recorded. */
   stop(reason: string): void;
   /** Puts it away as soon as it stands at a boundary; asked again and again until then. */
@@ -26,7 +30,10 @@ export interface HeldSession {
   /** Cuts short what the agent does at the moment; it then waits for its person. */
   interrupt(): void;
   abandon(cause: AbandonCause): void;
-  /** Gives up an attempt whose lease ended long ago. */
+  /**
+   * Gives up an attempt that is cut off with its lease at its end, or whose lease ended long ago. One of which only the
+   * result is left has nothing that could do harm, and goes on offering it.
+   */
   checkLease(): void;
   /** What the dispatcher has not acknowledged. */
   backlog(): JournalBacklog;
@@ -97,13 +104,15 @@ export function holdSession(
   return {
     sessionId,
     attempt,
+    leaseMs: order.leaseMs,
     renew: lease.renew,
+    heard: lease.heard,
     stop: (reason) => interruption.stop(asEndReason(reason), ''),
     pause: wish.ask,
     interrupt: interrupt.ask,
     abandon: interruption.abandon,
     checkLease: () => {
-      if (lease.lost()) interruption.abandon('lease_lost');
+      if (lease.lost() || (holdsSlot && lease.cutOff())) interruption.abandon('lease_lost');
     },
     holdsSlot: () => holdsSlot,
     backlog: journal.backlog,

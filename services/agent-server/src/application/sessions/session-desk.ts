@@ -22,8 +22,12 @@ export interface SessionDesk {
   command(command: ServerCommand): void;
   /** What a heartbeat's answer says, counted from when the heartbeat was sent. */
   apply(answer: HeartbeatAnswer, sentAtMs: number): void;
-  /** Gives up the sessions whose lease ended long ago; to be called now and then. */
+  /** The dispatcher has answered a heartbeat of then with an error: it is there, and can renew nothing. */
+  heard(sentAtMs: number): void;
+  /** Gives up the sessions that are cut off or whose lease ended long ago; to be called several times a second. */
   giveUpLost(): void;
+  /** The shortest lease of a session that is held, in milliseconds; null when none is. */
+  shortestLeaseMs(): number | null;
   held(): Held[];
   draining(): boolean;
   /** Of all its sessions. */
@@ -74,6 +78,10 @@ export function createSessionDesk(
     });
   }
 
+  function heard(sentAtMs: number): void {
+    for (const session of sessions.values()) session.heard(sentAtMs);
+  }
+
   /** Commands in answers to our own messages: one for a session that has just ended is no error. */
   function obey(command: ServerCommand): void {
     const session = sessions.get(command.sessionId);
@@ -110,6 +118,7 @@ export function createSessionDesk(
       carryOut(current, command);
     },
     apply: (answer, sentAtMs) => {
+      heard(sentAtMs);
       const find = (held: Held) => {
         const session = sessions.get(held.sessionId);
         return session?.attempt === held.attempt ? session : undefined;
@@ -119,8 +128,14 @@ export function createSessionDesk(
       answer.commands.forEach(obey);
       for (const pause of answer.pauses) find(pause)?.pause(pause.reason);
     },
+    heard,
     giveUpLost: () => {
-      for (const session of sessions.values()) session.checkLease();
+      // Also those that a later attempt has replaced: what is left of them has no lease either.
+      for (const session of running) session.checkLease();
+    },
+    shortestLeaseMs: () => {
+      const leases = [...sessions.values()].map(({ leaseMs }) => leaseMs);
+      return leases.length === 0 ? null : Math.min(...leases);
     },
     held: () => [...sessions.values()].map(({ sessionId, attempt }) => ({ sessionId, attempt })),
     draining: () => draining,

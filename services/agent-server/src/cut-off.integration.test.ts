@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { startBench } from './testing/agent-server-bench.ts';
+import { eventOf, play, resultOf, settled } from './testing/session-script.ts';
+
+const leaseMs = 1500;
+/** Beyond the lease: the look at it, and the kill. */
+const destroyedWithinMs = 2500;
+
+/** A session of a short lease, in the middle of a command. */
+async function startHanging(t: TestContext) {
+  const bench = await startBench(t);
+  bench.dispatcher.leaseMs = leaseMs;
+  play(bench, [
+    { blocks: [{ id: 'hang', tool: 'run_command', input: { command: 'echo begun; sleep 600' } }] },
+  ]);
+  const order = bench.order({ leaseMs });
+  await bench.put(order);
+  await eventOf(bench, order.sessionId, 'output');
+  return { bench, order };
+}
+
+for (const [how, cut] of [
+  ['refuses', 'goAway'],
+  ['says nothing', 'fallSilent'],
+] as const) {
+  test(`a server whose dispatcher ${how} destroys its sandboxes when the lease ends, by itself`, async (t) => {
+    const { bench } = await startHanging(t);
+    await bench.dispatcher[cut]();
+    const began = performance.now();
+    await bench.dispatcher.until(() => bench.server.status().held.length === 0, leaseMs + destroyedWithinMs);
+    // What a session held is gone from the machine, not only from the server's books.
+    assert.deepEqual(await bench.leftovers(), []);
+    assert.ok(performance.now() - began < leaseMs + destroyedWithinMs);
+    assert.equal(bench.dispatcher.results.length, 0);
+  });
+}
+
+test('a dispatcher that answers and cannot renew since its record is away costs no session', async (t) => {
+  const bench = await startBench(t);
+  bench.dispatcher.leaseMs = 500;
+  play(bench, [
+    { blocks: [{ id: 'short', tool: 'run_command', input: { command: 'echo begun; sleep 1' } }] },
+    { blocks: [{ text: 'Done.' }] },
+  ]);
+  const order = bench.order({ leaseMs: 500 });
+  await bench.put(order);
+  await eventOf(bench, order.sessionId, 'output');
+  let refused = 0;
+  bench.dispatcher.onHeartbeat = () => {
+    refused += 1;
+    return new CodedError('service_unreachable', 'PostgreSQL cannot be reached.');
+  };
+  // At four renewals a lease, three leases.
+  await bench.dispatcher.until(() => refused >= 12);
+  assert.equal(bench.server.status().held.length, 1);
+  bench.dispatcher.onHeartbeat = () => null;
+  assert.equal((await resultOf(bench, order.sessionId)).reason, 'finished');
+});
+
+test('a session of which only the result is left goes on offering it when it is cut off', async (t) => {
+  const bench = await startBench(t);
+  bench.dispatcher.leaseMs = 1000;
+  let offered = 0;
+  bench.dispatcher.onResult = () => {
+    offered += 1;
+    return new CodedError('unavailable', 'Not now.');
+  };
+  const order = bench.order({ leaseMs: 1000 });
+  await bench.put(order);
+  await bench.dispatcher.until(() => offered > 0);
+  await bench.dispatcher.goAway();
+  await bench.dispatcher.missed(12);
+  bench.dispatcher.onResult = () => null;
+  await bench.dispatcher.comeBack();
+  assert.equal((await resultOf(bench, order.sessionId)).reason, 'finished');
+  await settled(bench);
+  assert.deepEqual(await bench.leftovers(), []);
+});
