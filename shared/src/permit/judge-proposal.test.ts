@@ -84,6 +84,17 @@ test('only a human yes lets an ask run', () => {
   assert.equal(late.decidedBy, 'automation');
 });
 
+test('a question that was withdrawn decides nothing, least of all as a rejection', () => {
+  const withdrawn = {
+    id: 'a',
+    state: 'withdrawn',
+    decided_by: 'automation',
+    subject: null,
+    message: null,
+  } as const;
+  assert.equal(answerOf(session({}), read, withdrawn, false), 'ask');
+});
+
 test('continueAfterToolRejection keeps the loop', () => {
   const approval = { id: 'a', subject: 'p', message: 'no', state: 'rejected', decided_by: 'human' } as const;
   const answer = answerOf(session({ continueAfterToolRejection: true }), read, approval, false);

@@ -73,9 +73,14 @@ export function judgeProposal(
   if (evaluation.verdict === 'allowedWithoutPermission')
     return answer(go(session, proposal, 'automation', evaluation.reasons));
   if (approval === null && !session.interactive) return answer(nobodyAnswers(session, proposal, evaluation));
-  if (approval === null || approval.state === 'waiting') return { kind: 'ask', evaluation };
+  if (approval === null || isOpen(approval)) return { kind: 'ask', evaluation };
   if (satisfiesAsk(approval)) return answer(go(session, proposal, 'human', evaluation.reasons));
   return answer(refused(session, proposal, approval));
+}
+
+/** One that was withdrawn under the call answers nothing: whoever withdrew it has interrupted the call as well. */
+function isOpen({ state }: KnownApproval): boolean {
+  return state === 'waiting' || state === 'withdrawn';
 }
 
 const beingStopped = { message: 'The session is being stopped; nothing more is permitted.' };

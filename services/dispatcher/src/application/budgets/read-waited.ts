@@ -7,7 +7,7 @@ import type { Transaction } from '../ports/transaction.ts';
  */
 const askedUntil = `least(a.decided_at, (SELECT t.ended_at FROM attempts t
   JOIN tool_calls k ON (k.session_id, k.attempt, k.call_id) = (a.session_id, t.attempt, a.call_id)
-  WHERE t.session_id = a.session_id ORDER BY t.attempt DESC LIMIT 1))`;
+  WHERE t.session_id = a.session_id AND (a.decided_at IS NULL OR k.proposed_at <= a.decided_at) ORDER BY t.attempt DESC LIMIT 1))`;
 
 /**
  * Milliseconds that a session has waited for people up to now, waits that go on included: counted anew from its

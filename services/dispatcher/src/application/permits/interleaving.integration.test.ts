@@ -18,6 +18,7 @@ import { listApprovals } from '../approvals/approval-row.ts';
 import { decideExtension } from '../budgets/decide-extension.ts';
 import type { Person } from '../identity.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { interruptTurn } from '../messages/interrupt-turn.ts';
 import { takeCheckpoint } from '../checkpoints/take-checkpoint.ts';
 import { ingestBatch } from '../events/ingest-batch.ts';
 import { parkWaiting } from '../pausing/park-waiting.ts';
@@ -70,6 +71,10 @@ const events: readonly (readonly [weight: number, event: Event])[] = [
   ],
   [1, crash],
   [1, putAway],
+  [
+    1,
+    (id, random) => (random.chance(40) ? interruptTurn({ ...record, servers }, opener, id) : ask(id, random)),
+  ],
   [1, (id, random) => (random.chance(20) ? timeOut(id) : ask(id, random))],
   [4, goOn],
   [
@@ -200,7 +205,7 @@ async function happen(sessionId: string, random: Random): Promise<void> {
 
 const rounds = 80;
 
-test(`${rounds} storms of asks, decisions, expiries, timeouts, pauses, crashes and stops: no execution without a decision, none with two`, async (t) => {
+test(`${rounds} storms of asks, decisions, expiries, interrupts, timeouts, pauses, crashes and stops: no execution without a decision, none with two`, async (t) => {
   let permitted = 0;
   let byHumans = 0;
   let last = '';
@@ -317,6 +322,16 @@ async function checkApprovals(
     );
     assert.equal(decided.length, approval.state === 'waiting' ? 0 : 1, `${where}: ${approval.id}`);
     if (decided[0] !== undefined) assert.equal(decided[0].body['decision'], approval.state, where);
+    const said = entries.filter(
+      (entry) => entry.type === 'tool.decided' && entry.body['approval'] === approval.id,
+    );
+    // A stop by a budget names the question that waited, and is no answer to it.
+    if (approval.state === 'withdrawn')
+      assert.deepEqual(
+        said.map(({ body }) => body['answer']).filter((answer) => answer !== 'stop'),
+        [],
+        `${where}: what nobody answered decided a call`,
+      );
     if (approval.state === 'approved') assert.ok(approval.approvedBy.length >= approval.people, where);
     assert.equal(new Set(approval.approvedBy).size, approval.approvedBy.length, where);
   }

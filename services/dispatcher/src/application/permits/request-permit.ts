@@ -152,7 +152,8 @@ async function decide(
   const pattern = harmlessText(grantPattern(proposal));
   const [locked, [known], waited, spent] = await Promise.all([
     lockLiveAttempt(tx, claim),
-    // Sent with the lock and run after it, so it sees what whoever held the lock has written.
+    // Sent with the lock and run after it, so it sees what whoever held the lock has written. A question of an earlier
+    // attempt that was withdrawn is no answer to a call that this one asks for the first time.
     tx.query<KnownCall>(
       `SELECT c.answer, c.state, c.arguments_digest, to_jsonb(p) AS approval, to_jsonb(g) AS granted,
          EXISTS (SELECT 1 FROM tool_calls u WHERE u.session_id = s.id AND u.attempt < $2 AND u.abandoned_at IS NOT NULL
@@ -163,6 +164,8 @@ async function decide(
        LEFT JOIN LATERAL (
          SELECT id, state, decided_by, subject, message FROM approvals
          WHERE session_id = s.id AND call_id = $3 AND arguments_digest = $4 AND policy_digest = s.policy_digest
+           AND (state <> 'withdrawn' OR c.call_id IS NOT NULL)
+         ORDER BY created_at DESC LIMIT 1
        ) p ON true
        LEFT JOIN LATERAL (
          SELECT approval_id AS id, 'approved' AS state, 'human' AS decided_by, subject, null AS message

@@ -104,3 +104,15 @@ test('an approval that a second attempt was given and never used counts in the t
   const third = await lose(second);
   assert.equal((await ask(third, proposal('c1'))).verdict, 'go');
 });
+
+test('no call can take the name of a used approval', async () => {
+  const first = await openTestSession(record, { policy: { egress: ['example.com'] }, interactive: true });
+  await ask(first, proposal('c1'));
+  await approve(first);
+  assert.equal((await ask(first, proposal('c1'))).verdict, 'go');
+  const second = await lose(first);
+  const [used] = await listApprovals(record.database, first.sessionId);
+  assert.ok(used !== undefined && used.callId !== 'c1');
+  for (const id of ['c1@1', used.callId])
+    assert.notEqual((await ask(second, proposal(id)).catch(() => ({ verdict: 'refused' }))).verdict, 'go');
+});
