@@ -112,6 +112,20 @@ test('four eyes: two different people, one no is enough', async () => {
   assert.equal(types.filter((type) => type === 'approval.decided').length, 2);
 });
 
+test('the yes of somebody whose access was taken away makes no second pair of eyes', async () => {
+  const policy = { fourEyes: [{ commands: ['npm publish'] }] };
+  const claim = await openTestSession(record, { interactive: true, policy });
+  const gone = person('gone', { roles: ['approver'] });
+  await run(claim, 'c1', 'npm publish');
+  await decide(claim, gone);
+  await record.database.query(`INSERT INTO revoked_users (subject, revoked_by) VALUES ('gone', 'root')`);
+  const first = await decide(claim, ada);
+  assert.deepEqual([first.state, first.approved_by], ['waiting', ['ada']]);
+  assert.equal((await run(claim, 'c1', 'npm publish')).verdict, 'waiting');
+  const second = await decide(claim, ben);
+  assert.deepEqual([second.state, second.approved_by], ['approved', ['ada', 'ben']]);
+});
+
 test('two votes at the same moment decide once', async () => {
   const policy = { fourEyes: [{ tools: ['run_command'] }] };
   for (let round = 0; round < 5; round += 1) {

@@ -9,6 +9,7 @@ import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { stillHasAccess } from '../revocation/revoked-users.ts';
 import type { Signals } from '../signals.ts';
 import { lockSession } from '../sessions/session-row.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
@@ -117,7 +118,7 @@ interface Vote extends Record<string, unknown> {
 
 /**
  * One vote a person, under the session's lock.
- * @returns all votes so far
+ * @returns all votes so far that still count
  * @throws CodedError `approval_decided` for a second vote
  */
 async function vote(
@@ -137,7 +138,10 @@ async function vote(
       `${person.name} has approved ${approval.id} already; it takes ${approval.people} different people.`,
       { approval: approval.id },
     );
-  return tx.query<Vote>('SELECT subject, scope FROM approval_votes WHERE approval_id = $1', [approval.id]);
+  return tx.query<Vote>(
+    `SELECT subject, scope FROM approval_votes v WHERE approval_id = $1 AND ${stillHasAccess('v.subject')}`,
+    [approval.id],
+  );
 }
 
 /** A yes that is not the last one that is needed: on record, and the approval goes on waiting. */

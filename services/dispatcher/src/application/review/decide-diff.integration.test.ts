@@ -102,6 +102,15 @@ test('four eyes on a diff: two people, the same files; one no is enough; no prog
   assert.equal((await decideDiff(record, ben, refused, { kind: 'reject' })).state, 'rejected');
 });
 
+test('the yes of somebody whose access was taken away makes no second pair of eyes', async () => {
+  const id = await offered({ fourEyes: [{ diffs: ['**'] }] });
+  await accept(id, { ...ada, subject: 'gone' }, ['src/a.ts']);
+  await record.database.query(`INSERT INTO revoked_users (subject, revoked_by) VALUES ('gone', 'root')`);
+  const second = await accept(id, ada, ['src/a.ts']);
+  assert.deepEqual([second.state, second.acceptedBy], ['offered', ['ada']]);
+  assert.equal((await accept(id, ben, ['src/a.ts'])).state, 'accepted');
+});
+
 test('two people at the same moment decide once', async () => {
   for (let round = 0; round < 5; round += 1) {
     const id = await offered({ fourEyes: [{ diffs: ['**'] }] });

@@ -14,6 +14,7 @@ import { appendToReview } from '../audit/append-about-session.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { stillHasAccess } from '../revocation/revoked-users.ts';
 import { lockSession } from '../sessions/session-row.ts';
 import { readDiff } from './diff-row.ts';
 import type { DiffRow } from './diff-row.ts';
@@ -116,8 +117,8 @@ async function vote(
       { session: diff.session_id },
     );
   const votes = await tx.query<{ subject: string }>(
-    `SELECT subject FROM diff_votes WHERE session_id = $1 AND files IS NOT DISTINCT FROM $2::jsonb
-     ORDER BY voted_at, subject`,
+    `SELECT subject FROM diff_votes v WHERE session_id = $1 AND files IS NOT DISTINCT FROM $2::jsonb
+       AND ${stillHasAccess('v.subject')} ORDER BY voted_at, subject`,
     [diff.session_id, selection],
   );
   return votes.map(({ subject }) => subject);

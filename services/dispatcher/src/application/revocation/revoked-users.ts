@@ -29,6 +29,15 @@ export async function takeTurns(
   );
 }
 
+/**
+ * Condition for statements that count what people have said: somebody whose access was taken away counts no more where
+ * others still have to join them.
+ * @param subject a column
+ * @param at the moment that counts, as SQL
+ */
+export const stillHasAccess = (subject: string, at = 'now()'): string =>
+  `NOT EXISTS (SELECT FROM revoked_users r WHERE r.subject = ${subject} AND r.revoked_at <= ${at})`;
+
 /** @throws CodedError `login_revoked` */
 export async function refuseRevoked(tx: Transaction, subjects: readonly string[]): Promise<void> {
   const [row] = await tx.query<{ subject: string; revoked_at: string }>(
