@@ -87,6 +87,44 @@ suite('the native loop', () => {
     assert.deepEqual(ends, ['run_command', 'write_file']);
   });
 
+  test('a rejection stops the loop of a session that stays, and its person says what to do instead', async (t) => {
+    const bench = await startBench(t);
+    const order = bench.order({ interactive: true, followUps: true });
+    bench.dispatcher.onPermit = () => ({
+      verdict: 'rejected',
+      decidedBy: 'human',
+      message: 'Not that.',
+      endsLoop: true,
+      reason: 'tool_rejected',
+    });
+    bench.dispatcher.onNextMessage = ({ after }) =>
+      after === 0
+        ? { kind: 'message', number: 1, text: 'Just say what you see.' }
+        : { kind: 'end', reason: 'finished' };
+    const second = { ...write, id: 'second' };
+    play(bench, [{ blocks: [write, second] }, { blocks: [{ text: 'A folder.' }] }]);
+    await bench.put(order);
+    const result = await resultOf(bench, order.sessionId);
+    assert.deepEqual([result.reason, result.message], ['finished', 'A folder.']);
+    assert.deepEqual(result.diff?.files, []);
+    const answers = bench.dispatcher.modelRequests[1]?.messages.at(-2)?.content ?? [];
+    assert.deepEqual(
+      answers.map((block) => [block['tool_use_id'], block['is_error']]),
+      [
+        ['write', true],
+        ['second', true],
+      ],
+    );
+    assert.match(JSON.stringify(answers), /Not that\..*rejected a request before it/s);
+    const decided = eventsOf(bench, order.sessionId).flatMap((event) =>
+      event.type === 'tool_call' && event.state === 'canceled' ? [[event.callId, event.decidedBy]] : [],
+    );
+    assert.deepEqual(decided, [
+      ['write', 'human'],
+      ['second', undefined],
+    ]);
+  });
+
   test('a session that stays asks for its person’s next message and goes on with what it knows', async (t) => {
     const bench = await startBench(t);
     const order = bench.order({ followUps: true });

@@ -57,7 +57,8 @@ async function converse(context: RuntimeContext, talk: Talk): Promise<RuntimeEnd
       if (!isPause(error) && !isInterrupt(error)) throw error;
       context.signal.throwIfAborted();
       if (isInterrupt(error)) {
-        endTurn(talk);
+        talk.interrupted = true;
+        endTurn(talk, () => interruptedText);
         interrupt.take();
         continue;
       }
@@ -81,9 +82,14 @@ async function step(context: StepContext, talk: Talk): Promise<RuntimeEnd | null
     })
     .finally(view.finish);
   const end = afterMessage(talk, message, view.calls);
-  if (end?.reason !== 'finished' || (context.order.followUps !== true && !talk.interrupted)) return end;
+  if (end?.reason !== 'finished' || !stays(context, talk)) return end;
   talk.answered = end;
   return null;
+}
+
+/** Whether the session waits for its person when its loop has stopped, instead of ending. */
+function stays({ order }: StepContext, { interrupted }: Talk): boolean {
+  return order.followUps === true || interrupted;
 }
 
 async function runTools(
@@ -92,9 +98,14 @@ async function runTools(
   underWay: TurnUnderWay,
 ): Promise<RuntimeEnd | null> {
   const end = await runTurnTools(context, underWay);
-  if (end !== null) return end;
-  talk.transcript.push(toolAnswers(underWay.answers));
-  talk.underWay = null;
+  if (end === null) {
+    talk.transcript.push(toolAnswers(underWay.answers));
+    talk.underWay = null;
+    return null;
+  }
+  // A person's no stops the loop; whoever sits there says next what to do instead.
+  if (end.reason !== 'tool_rejected' || !stays(context, talk)) return end;
+  endTurn(talk, (first) => (first ? end.message : notAfterRejection));
   return null;
 }
 
@@ -120,22 +131,23 @@ async function awaitMessage(
 }
 
 /**
- * A person has interrupted: what was asked for and has not ended is canceled, nobody's rejection, and the model will
- * read so. The session then waits for what its person says.
+ * A person has stopped the loop: what was asked for and has not ended is canceled, nobody's rejection, and the model will
+ * read why. The session then waits for what its person says.
+ * @param textOf what the model reads of the first request that has not ended, and of the others
  */
-function endTurn(talk: Talk): void {
+function endTurn(talk: Talk, textOf: (first: boolean) => string): void {
   const { underWay } = talk;
-  talk.interrupted = true;
   talk.answered ??= { reason: 'finished', message: '' };
   if (underWay === null) return;
   cancelUnderWay(talk);
   const left = underWay.requests.slice(underWay.answers.length);
-  const answers = left.map(({ id }) => ({ id, isError: true, text: interruptedText }));
+  const answers = left.map(({ id }, index) => ({ id, isError: true, text: textOf(index === 0) }));
   talk.transcript.push(toolAnswers([...underWay.answers, ...answers]));
   talk.underWay = null;
 }
 
 const interruptedText = 'The person interrupted before this had ended. What it had begun may be half done.';
+const notAfterRejection = 'Not run: the person rejected a request before it, and says next what to do.';
 
 function cancelUnderWay({ underWay }: Talk): void {
   for (const call of underWay?.calls.values() ?? [])
