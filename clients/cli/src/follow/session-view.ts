@@ -40,6 +40,8 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
   };
 
   const toolCall = (call: ToolCall): void => {
+    // What is still being written is the status line's.
+    if (call.state === 'generating' && call.title !== undefined) return;
     if (call.title !== undefined) titles.set(call.callId, makeVisibleLine(call.title));
     const facts = [
       call.decidedBy === undefined ? '' : `decided by ${call.decidedBy}`,

@@ -9,6 +9,9 @@ export interface StatusLine {
   text(tick: number, nowMs: number): string;
 }
 
+/** Of a title that a status line shows. */
+const titleLength = 40;
+
 const frames = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 
 /** @param beganAtMs on the same clock as `text` is asked with */
@@ -33,7 +36,9 @@ export function createStatusLine(paint: ViewColours, beganAtMs: number): StatusL
           return;
         case 'tool_call':
           if (event.state === 'calling') actions += 1;
-          what = `${event.tool} · ${event.state}`;
+          what = [event.tool, event.state, (event.title ?? '').slice(0, titleLength)]
+            .filter((part) => part !== '')
+            .join(' · ');
           return;
         case 'usage':
           cost = event.priced ? `$${event.totalCostUsd}` : 'unpriced';

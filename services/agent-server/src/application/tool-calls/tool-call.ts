@@ -16,6 +16,8 @@ export interface ToolCall {
   state(): ToolCallState;
   /** @throws CodedError `transition_refused` */
   become(next: ToolCallState, facts?: Facts): void;
+  /** Shows what it is about as far as that has arrived; only while it is being written. */
+  show(title: string): void;
   /** To `canceled` if the call has not ended; does nothing otherwise. */
   cancel(message: string): void;
 }
@@ -47,6 +49,9 @@ export function createToolCall(
     ...identity,
     state: () => state,
     become,
+    show: (title) => {
+      if (state === 'generating') tell({ title });
+    },
     cancel: (message) => {
       if (intermediateToolCallStates.includes(state)) become('canceled', { message });
     },

@@ -28,8 +28,12 @@ export interface ModelMessage {
 export type DraftChange =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'tool'; readonly id: string; readonly name: string }
+  /** The arguments of a request so far, while they are short enough to be shown. */
+  | { readonly kind: 'arguments'; readonly id: string; readonly text: string }
   | null;
 
+/** Arguments beyond this show nothing new of what a request is about. */
+const shownArguments = 2_000;
 const maxBlocks = 256;
 const maxCharacters = 32 * 1024 * 1024;
 
@@ -84,7 +88,9 @@ export function createMessageDraft() {
     characters += piece.length;
     if (characters > maxCharacters) throw new Error(`the answer is longer than ${maxCharacters} characters`);
     target.text += piece;
-    return delta.type === 'text_delta' ? { kind: 'text', text: piece } : null;
+    if (delta.type === 'text_delta') return { kind: 'text', text: piece };
+    if (target.type !== 'tool_use' || target.text.length > shownArguments) return null;
+    return { kind: 'arguments', id: target.id, text: target.text };
   }
 
   return {

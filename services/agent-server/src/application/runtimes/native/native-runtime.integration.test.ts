@@ -87,6 +87,34 @@ suite('the native loop', () => {
     assert.deepEqual(ends, ['run_command', 'write_file']);
   });
 
+  test('on the terminal a request is shown while it is written, elsewhere when it is whole; both run the whole', async (t) => {
+    const bench = await startBench(t);
+    const command = `echo ${'abcdefghij'.repeat(20)}`;
+    for (const surface of ['terminal', 'ide'] as const) {
+      const order = bench.order({ surface });
+      play(bench, [
+        { blocks: [{ id: 'echo', tool: 'run_command', input: { command } }] },
+        { blocks: [{ text: 'Done.' }] },
+      ]);
+      await bench.put(order);
+      assert.equal((await resultOf(bench, order.sessionId)).reason, 'finished');
+      const calls = eventsOf(bench, order.sessionId).filter((event) => event.type === 'tool_call');
+      const growing = calls.flatMap(({ state, title }) =>
+        state === 'generating' && title !== undefined ? [title] : [],
+      );
+      assert.equal(growing.length > 1, surface === 'terminal', growing.join('|'));
+      assert.ok(growing.length < 15 && growing.every((title) => command.startsWith(title)));
+      assert.deepEqual(
+        calls.filter(({ state }) => state !== 'generating').map(({ state }) => state),
+        ['generated', 'calling', 'done'],
+      );
+    }
+    assert.deepEqual(
+      bench.dispatcher.permits.map((permit) => permit.arguments),
+      [{ command }, { command }],
+    );
+  });
+
   test('a rejection stops the loop of a session that stays, and its person says what to do instead', async (t) => {
     const bench = await startBench(t);
     const order = bench.order({ interactive: true, followUps: true });

@@ -44,7 +44,14 @@ suite('a streamed message', () => {
       });
       const text = changes.map((change) => (change?.kind === 'text' ? change.text : '')).join('');
       assert.equal(text, 'Grüße 😀 an alle');
-      assert.deepEqual(changes.at(-1), { kind: 'tool', id: 'call', name: 'run_command' });
+      const asked = changes.findIndex((change) => change?.kind === 'tool');
+      assert.deepEqual(changes[asked], { kind: 'tool', id: 'call', name: 'run_command' });
+      assert.ok(changes.slice(asked + 1).every((change) => change?.kind === 'arguments'));
+      assert.deepEqual(changes.at(-1), {
+        kind: 'arguments',
+        id: 'call',
+        text: '{"command":"echo \\"é😀\\""}',
+      });
     });
   }
 

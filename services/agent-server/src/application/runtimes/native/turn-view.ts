@@ -1,3 +1,7 @@
+import type { Surface } from '@lemniscate/shared/protocol/session-order.ts';
+import { surfaceRules } from '@lemniscate/shared/session/surface.ts';
+import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { subjectSoFar } from '../../tool-calls/read-fragment.ts';
 import { createToolCall } from '../../tool-calls/tool-call.ts';
 import type { ToolCall } from '../../tool-calls/tool-call.ts';
 import { nameOfTool } from '../../tool-calls/remote-names.ts';
@@ -18,6 +22,7 @@ export interface TurnView {
 export function listenToTurn(context: RuntimeContext, turn: number, callIds: CallIds): TurnView {
   const { sink, signal } = context;
   const calls = new Map<string, ToolCall>();
+  const showFragment = createFragmentView(context.order.surface, calls);
   const text = createTextStream(sink, (piece) => sink.emit({ type: 'text', turn, text: piece }));
   sink.emit({ type: 'turn', turn });
 
@@ -37,6 +42,7 @@ export function listenToTurn(context: RuntimeContext, turn: number, callIds: Cal
     listener: {
       onChange: async (change) => {
         if (change.kind === 'text') return text.write(change.text, signal);
+        if (change.kind === 'arguments') return showFragment(change.id, change.text);
         text.flush();
         const identity = {
           callId: callIds.claim(change.id),
@@ -59,5 +65,22 @@ export function listenToTurn(context: RuntimeContext, turn: number, callIds: Cal
       signal.removeEventListener('abort', onAbort);
       text.flush();
     },
+  };
+}
+
+/** Where the surface has it so, shows what a request is about while it is written: seldom, each time half as much again. */
+function createFragmentView(
+  surface: Surface,
+  calls: ReadonlyMap<string, ToolCall>,
+): (id: string, text: string) => void {
+  const shown = new WeakMap<ToolCall, number>();
+  return (id, text) => {
+    const call = calls.get(id);
+    if (call === undefined || !surfaceRules[surface].parsesFragments) return;
+    const subject = subjectSoFar(text);
+    const before = shown.get(call) ?? 0;
+    if (subject === null || subject.length < (before === 0 ? 1 : before * 1.5 + 16)) return;
+    shown.set(call, subject.length);
+    call.show(makeVisibleLine(subject));
   };
 }
