@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { client, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
 import type { InitializeRequest, RequestPermissionRequest, SessionUpdate } from '@agentclientprotocol/sdk';
+import { entriesPageSchema } from '@lemniscate/shared/audit/stored-entry.ts';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
 import { makeRepository, sampleRepository, startTestFleet, testsPass } from './test-fleet.ts';
@@ -228,23 +229,45 @@ test('a used-up budget is extended by the next message, and counters are fresh a
   await second.agent.request(methods.agent.session.load, { sessionId, cwd: folder, mcpServers: [] });
   const replayed = calls(second);
   assert.ok(replayed >= calls(first), 'what happened is shown again');
-  const { session } = JSON.parse(
-    readFileSync(join(site.scratch, 'state/lemniscate/acp', `${sessionId}.json`), 'utf8').replace(
-      '"fleetSessionId"',
-      '"session"',
-    ),
-  ) as { session: string };
-  await say(second, 'and once more');
-  const used = await site.client.json(
-    `/v1/sessions/${session}/extensions`,
-    z.object({
-      extensions: z.array(z.object({ state: z.string(), used: z.object({ actions: z.number() }) })),
-    }),
-  );
-  // One action is the bound: what was counted before the restart counts no more.
-  for (const { used: counted } of used.extensions) assert.equal(counted.actions, 1);
+  const session = fleetSession(sessionId);
+  const asked = async () =>
+    (
+      await site.client.json(
+        `/v1/sessions/${session}/extensions`,
+        z.object({
+          extensions: z.array(z.object({ state: z.string(), used: z.object({ actions: z.number() }) })),
+        }),
+      )
+    ).extensions.map(({ state, used }) => `${state} after ${used.actions}`);
+  assert.deepEqual(await asked(), ['granted after 1']);
+  // With the extension there is room for fifty; that one is used up again is the fresh bound of this run.
+  assert.equal((await say(second, 'and once more')).stopReason, 'max_turn_requests');
+  assert.equal(fleetSession(sessionId), session, 'it is the same session');
+  assert.deepEqual(await asked(), ['granted after 1', 'waiting after 1']);
+  const [restart, ...others] = await restartsOf(session);
+  assert.deepEqual([restart?.cause, restart?.extensions, others], ['client_restarted', 1, []]);
+  assert.ok((restart?.actions ?? 0) > 1, 'what was counted before is on record');
   await second.leave();
 });
+
+/** The session in the fleet behind a conversation, as the editor's agent keeps it. */
+function fleetSession(conversation: string): string {
+  const stored = readFileSync(join(site.scratch, 'state/lemniscate/acp', `${conversation}.json`), 'utf8');
+  return z.object({ fleetSessionId: z.string() }).parse(JSON.parse(stored)).fleetSessionId;
+}
+
+/** What the session's chain says of counters that began anew. */
+async function restartsOf(session: string) {
+  const chain = encodeURIComponent(`session:${session}`);
+  const page = await site.client.json(
+    `/v1/audit/chains/${chain}/entries?after=0&limit=1000`,
+    entriesPageSchema,
+  );
+  const body = z.object({ cause: z.string(), actions: z.number(), extensions: z.number() });
+  return page.entries
+    .filter(({ type }) => type === 'budget.restarted')
+    .map((entry) => z.object({ body }).parse(JSON.parse(Buffer.from(entry.body, 'base64').toString())).body);
+}
 
 interface Answer {
   readonly result?: unknown;
