@@ -18,7 +18,7 @@ const exporterVariables = z.object({
   /** Folder that stays, for the last signed checkpoint and the public key. Absent: beside the key. */
   LEMNISCATE_LOG_MEMORY: variable.text().optional(),
   /** Seconds between checkpoints, also when nothing happens. */
-  LEMNISCATE_CHECKPOINT_SECONDS: variable.integer(1, 3_600).default(10),
+  LEMNISCATE_LOG_CHECKPOINT_SECONDS: variable.integer(1, 3_600).default(10),
   /** Where /healthz, /readyz and /metrics listen: open to whoever reaches it, so loopback unless a network is private. */
   LEMNISCATE_EXPORTER_HOST: variable.text().default('127.0.0.1'),
   /** Their port; 0: none. */

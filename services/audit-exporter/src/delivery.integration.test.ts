@@ -63,7 +63,7 @@ test(
         DATABASE_URL: database.url,
         LEMNISCATE_SINKS: configuration,
         LEMNISCATE_LOG_KEY: join(folder, 'key.pem'),
-        LEMNISCATE_CHECKPOINT_SECONDS: '1',
+        LEMNISCATE_LOG_CHECKPOINT_SECONDS: '1',
         KEY: 'k',
       });
     const appending = Promise.all(

@@ -131,7 +131,7 @@ function sealOf(config: ExporterConfig, sinks: readonly Sink[]) {
     memoryFolder: config.LEMNISCATE_LOG_MEMORY,
     witnesses: sinks.flatMap(({ witness }) => witness ?? []),
   });
-  const everyMs = config.LEMNISCATE_CHECKPOINT_SECONDS * 1_000;
+  const everyMs = config.LEMNISCATE_LOG_CHECKPOINT_SECONDS * 1_000;
   return { signer, everyMs };
 }
 

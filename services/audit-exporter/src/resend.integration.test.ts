@@ -35,7 +35,7 @@ test(
     const environment = {
       DATABASE_URL: database.url,
       LEMNISCATE_LOG_KEY: join(folder, 'key.pem'),
-      LEMNISCATE_CHECKPOINT_SECONDS: '1',
+      LEMNISCATE_LOG_CHECKPOINT_SECONDS: '1',
       LEMNISCATE_SINK_FILE: file,
     };
     await database.append(chain, [opened, ...calls(0, 399)]);

@@ -40,7 +40,7 @@ async function signing<Result>(work: (exporter: ExporterProcess) => Promise<Resu
     DATABASE_URL: database.url,
     LEMNISCATE_SINK_FILE: join(folder, 'audit.ndjson'),
     LEMNISCATE_LOG_KEY: join(folder, 'log-key.pem'),
-    LEMNISCATE_CHECKPOINT_SECONDS: '1',
+    LEMNISCATE_LOG_CHECKPOINT_SECONDS: '1',
   });
   running.add(exporter);
   try {
@@ -208,7 +208,7 @@ test(
       DATABASE_URL: other.url,
       LEMNISCATE_LOG_KEY: join(keys, 'log-key.pem'),
       LEMNISCATE_LOG_MEMORY: state,
-      LEMNISCATE_CHECKPOINT_SECONDS: '1',
+      LEMNISCATE_LOG_CHECKPOINT_SECONDS: '1',
     });
     running.add(exporter);
     try {

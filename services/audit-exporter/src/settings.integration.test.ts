@@ -35,13 +35,13 @@ test(
     await writeFile(sinks, `sinks:\n  - { kind: file, path: ${join(folder, 'hidden.ndjson')} }\n`);
     await run(1);
     await run(1);
-    await run(2, { LEMNISCATE_CHECKPOINT_SECONDS: '77' });
+    await run(2, { LEMNISCATE_LOG_CHECKPOINT_SECONDS: '77' });
     await writeFile(sinks, `sinks:\n  - { kind: file, path: ${join(folder, 'other.ndjson')} }\n`);
-    await run(3, { LEMNISCATE_CHECKPOINT_SECONDS: '77' });
+    await run(3, { LEMNISCATE_LOG_CHECKPOINT_SECONDS: '77' });
     const [first, second, third, ...more] = await told();
     assert.equal(first?.first, true);
     assert.deepEqual(second, {
-      changed: ['LEMNISCATE_CHECKPOINT_SECONDS'],
+      changed: ['LEMNISCATE_LOG_CHECKPOINT_SECONDS'],
       first: false,
       service: 'spiffe://lemniscate/audit-exporter',
     });

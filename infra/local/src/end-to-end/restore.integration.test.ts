@@ -22,7 +22,12 @@ test('after a restore the fleet is consistent, says so in a new epoch, and works
   chmodSync(scratch, 0o755);
   const data = join(scratch, 'data');
   const { ANTHROPIC_API_KEY: _key, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
-  const environment = { ...inherited, LEMNISCATE_DATA: data, LEMNISCATE_CHECKPOINT_SECONDS: '1' };
+  const environment = {
+    ...inherited,
+    LEMNISCATE_DATA: data,
+    LEMNISCATE_CHECKPOINT_SECONDS: '1',
+    LEMNISCATE_LOG_CHECKPOINT_SECONDS: '1',
+  };
   let running: Fleet | null = null;
   t.after(async () => {
     await running?.stop();

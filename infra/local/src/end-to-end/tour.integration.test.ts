@@ -15,7 +15,10 @@ const npx = `npx() { shift; "$NODE" "${join(projectRoot, 'clients/cli/bin/lemnis
 
 test('every command of the tour does what it says', async () => {
   assert.ok(blocks.length >= 6);
-  const site = await startTestFleet({ LEMNISCATE_CHECKPOINT_SECONDS: '1' });
+  const site = await startTestFleet({
+    LEMNISCATE_CHECKPOINT_SECONDS: '1',
+    LEMNISCATE_LOG_CHECKPOINT_SECONDS: '1',
+  });
   try {
     const script = [
       'set -euo pipefail',

@@ -34,3 +34,17 @@ test('a member is read with its comment, bounds and default', () => {
     { name: 'THREE', meaning: 'Long story.', takes: '`a`, `b`', usual: '–' },
   ]);
 });
+
+test('a variable that several services read takes the same in each: the local fleet hands one value to all', () => {
+  const seen = new Map<string, string>();
+  let shared = 0;
+  for (const service of ['dispatcher', 'agent-server', 'audit-exporter'])
+    for (const { name, takes } of readVariables(
+      readFileSync(join(projectRoot, 'services', service, 'src/config.ts'), 'utf8'),
+    )) {
+      if (seen.has(name)) shared += 1;
+      assert.equal(takes, seen.get(name) ?? takes, `${name} of ${service}`);
+      seen.set(name, takes);
+    }
+  assert.ok(shared > 3);
+});

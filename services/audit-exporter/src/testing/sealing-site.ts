@@ -60,7 +60,7 @@ export async function createSealingSite(): Promise<SealingSite> {
         DATABASE_URL: database.url,
         LEMNISCATE_SINK_FILE: file,
         LEMNISCATE_LOG_KEY: keyFile,
-        LEMNISCATE_CHECKPOINT_SECONDS: '1',
+        LEMNISCATE_LOG_CHECKPOINT_SECONDS: '1',
         ...more,
       });
       running.add(exporter);
