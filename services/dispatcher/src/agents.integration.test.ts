@@ -123,6 +123,18 @@ describe('agents, their skills, memory and files', () => {
     );
     const address = pulled.body.addresses[digestOf('more')];
     assert.equal(await (await fetch(address ?? '')).text(), 'more');
+    // An empty file under the digest of somebody else's bytes opens nothing of theirs.
+    await upload('of somebody else');
+    const peek = { path: 'peek', sha256: digestOf('of somebody else'), bytes: 0 };
+    assert.equal((await push([...files, peek], 'release-notes', 1)).body.version, 2);
+    const peeked = await dispatcher.call<{ addresses: Record<string, string> }>(
+      'GET',
+      '/v1/projects/local/skills/release-notes',
+    );
+    assert.deepEqual(
+      new Set(Object.keys(peeked.body.addresses)),
+      new Set([digestOf(skill), digestOf('more')]),
+    );
   });
 
   test('an agent has versions, each change names the one it saw; a session freezes agent and skills', async () => {
@@ -155,13 +167,13 @@ describe('agents, their skills, memory and files', () => {
     assert.deepEqual(
       order.attachments?.map(({ folder, files }) => [folder, files.length]),
       [
-        ['skills/release-notes', 2],
+        ['skills/release-notes', 3],
         ['memory', 0],
       ],
     );
     const base = `/internal/sessions/${order.sessionId}/attempts/${order.attempt}`;
     const given = (await server.post(`${base}/objects`, {
-      digests: [digestOf(skill), digestOf('something else of the project')],
+      digests: [digestOf(skill), digestOf('something else of the project'), digestOf('of somebody else')],
     })) as { body: { addresses: Record<string, string> } };
     assert.deepEqual(Object.keys(given.body.addresses), [digestOf(skill)]);
     assert.equal((await end(order, { memory: [], files: [] })).status, 200);

@@ -25,7 +25,8 @@ export async function attachmentAddresses(
     [claim.sessionId],
   );
   const brought = [...(row?.skills.flatMap(({ files }) => files) ?? []), ...(row?.memory ?? [])];
-  const allowed = new Set(brought.map(({ sha256 }) => sha256));
+  // What has no bytes is no object, whatever digest somebody has named for it.
+  const allowed = new Set(brought.filter(({ bytes }) => bytes > 0).map(({ sha256 }) => sha256));
   const wanted = digests.filter((sha256) => allowed.has(sha256));
   const addresses = await Promise.all(
     wanted.map(

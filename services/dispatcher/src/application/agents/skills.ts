@@ -159,7 +159,8 @@ export async function readSkill(
       { skill: name },
     );
   const addresses: Record<string, string> = {};
-  for (const { sha256 } of view.files)
+  // What has no bytes is no object, whatever digest somebody has named for it.
+  for (const { sha256 } of view.files.filter(({ bytes }) => bytes > 0))
     addresses[sha256] ??= await deps.objects.presignGet(objectKey(project, sha256), addressSeconds);
   return { ...view, addresses };
 }
