@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { maxWaitSeconds } from '@lemniscate/shared/api/session.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import { problemSchema } from '@lemniscate/shared/errors/problem.ts';
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import { writeTicket } from './http/mcp/streams.ts';
 import { callTool, connectMcp } from './testing/mcp-client.ts';
@@ -240,7 +241,9 @@ describe('the MCP endpoint', () => {
     const authorization = `Bearer ${fleet.token}`;
     assert.equal((await ask({ accept, authorization, origin: 'https://evil.example' })).status, 403);
     assert.equal((await ask({ accept: 'text/html', authorization })).status, 400);
-    assert.equal((await ask({ accept, authorization }, 'GET')).status, 405);
+    const bare = await ask({ accept, authorization }, 'GET');
+    assert.deepEqual([bare.status, bare.headers.get('allow')], [405, 'POST']);
+    assert.equal(problemSchema.parse(await bare.json()).code, 'method_refused');
     const foreign = await ask({ accept, authorization, 'last-event-id': 'e30.1' }, 'GET');
     assert.equal(foreign.status, 400);
     assert.equal((await ask({ accept, authorization })).status, 200);

@@ -10,6 +10,7 @@ export const errorCatalogue = {
   login_revoked: { status: 401, title: 'This login was revoked' },
   forbidden: { status: 403, title: 'Not allowed' },
   not_found: { status: 404, title: 'Not found' },
+  method_refused: { status: 405, title: 'This address takes another method' },
   rate_limited: { status: 429, title: 'Too many requests' },
   login_pending: { status: 425, title: 'The person has not answered yet' },
   login_failed: { status: 401, title: 'The login did not succeed' },

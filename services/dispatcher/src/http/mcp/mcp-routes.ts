@@ -7,6 +7,7 @@ import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.
 import type { Log } from '../../application/ports/log.ts';
 import type { App } from '../app.ts';
 import { personOf } from '../identity.ts';
+import { sendProblem } from '../problems.ts';
 import { traceOf } from '../trace-requests.ts';
 import type { McpCaller, McpDeps } from './mcp-caller.ts';
 import { mcpPath, registerProtectedResource } from './protected-resource.ts';
@@ -44,10 +45,13 @@ export function registerMcpRoutes(app: App, deps: McpRouteDeps): void {
     const last = request.headers['last-event-id'];
     // Nothing is ever said of our own accord: there is no stream to listen to without a call.
     if (last === undefined)
-      return reply.code(405).header('allow', 'POST').send({
-        code: 'request_invalid',
-        detail: 'There is no stream here without a call: POST a message, or send Last-Event-ID to go on.',
-      });
+      return sendProblem(
+        reply.header('allow', 'POST'),
+        new CodedError(
+          'method_refused',
+          'There is no stream here without a call: POST a message, or send Last-Event-ID to go on.',
+        ),
+      );
     const now = deps.clock.now().getTime();
     const ticket = typeof last === 'string' ? readTicket(last, now) : null;
     if (ticket === null)
