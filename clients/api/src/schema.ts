@@ -11191,6 +11191,7 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     decision: "extend" | "end";
+                    number: number;
                 };
             };
         };

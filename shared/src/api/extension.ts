@@ -23,8 +23,12 @@ export const extensionViewSchema = z
 export type ExtensionView = z.infer<typeof extensionViewSchema>;
 export const extensionListSchema = z.object({ extensions: z.array(extensionViewSchema) });
 
-/** Body of `POST /v1/sessions/:id/extension`: the answer to the question that waits. */
-export const decideExtensionSchema = z.strictObject({ decision: z.enum(['extend', 'end']) });
+/** Body of `POST /v1/sessions/:id/extension`: the answer to the question of that number, and to no later one. */
+export const decideExtensionSchema = z.strictObject({
+  decision: z.enum(['extend', 'end']),
+  number: z.int().min(1),
+});
+export type DecideExtension = z.output<typeof decideExtensionSchema>;
 
 /** Body of `PUT /v1/sessions/:id/client-run`: the name that a client gave its own run, new with each of its starts. */
 export const clientRunSchema = z.strictObject({

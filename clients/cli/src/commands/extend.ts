@@ -17,7 +17,7 @@ export function registerExtend(program: Command, io: CommandIo): void {
       if (waiting === undefined)
         throw new CodedError('conflict', `Session ${session} does not ask for an extension.`);
       io.stdout.write(`${describeExtension(waiting)}\n`);
-      const outcome = await answerExtension(client, session, options.end === true ? 'end' : 'extend');
+      const outcome = await answerExtension(client, waiting, options.end === true ? 'end' : 'extend');
       if (outcome === 'too_late')
         throw new CodedError('conflict', 'It was decided meanwhile; this answer did not count.');
       io.stdout.write(options.end === true ? 'It comes to its end.\n' : 'Extended.\n');

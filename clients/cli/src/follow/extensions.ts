@@ -18,19 +18,20 @@ export async function waitingExtension(
 /** Sends the answer. One that came too late is told, not thrown. */
 export async function answerExtension(
   client: ApiClient,
-  sessionId: string,
+  { sessionId, number }: ExtensionView,
   decision: 'extend' | 'end',
 ): Promise<'decided' | 'too_late'> {
   try {
     await ask(
       client.api.POST('/v1/sessions/{id}/extension', {
         params: { path: { id: sessionId } },
-        body: { decision },
+        body: { decision, number },
       }),
     );
     return 'decided';
   } catch (error) {
-    if (isCodedError(error, 'conflict') || isCodedError(error, 'session_ended')) return 'too_late';
+    const late = ['conflict', 'version_conflict', 'session_ended'] as const;
+    if (late.some((code) => isCodedError(error, code))) return 'too_late';
     throw error;
   }
 }
@@ -47,6 +48,6 @@ export async function askExtension(client: ApiClient, extension: ExtensionView):
   const answer = await prompts.confirm({ message: 'Extend it?', initialValue: true });
   // Leaving the question is an answer, too: the session comes to its end with what it has.
   const decision = !prompts.isCancel(answer) && answer ? 'extend' : 'end';
-  if ((await answerExtension(client, extension.sessionId, decision)) === 'too_late')
+  if ((await answerExtension(client, extension, decision)) === 'too_late')
     prompts.log.warn('It was decided meanwhile; this answer did not count.');
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { FormEvent, KeyboardEvent, ReactNode } from 'react';
+import type { ExtensionView } from '@lemniscate/shared/api/extension.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
@@ -10,7 +11,7 @@ import { Button, isLive } from '../parts/parts.tsx';
 export function Composer({ session }: { session: SessionView }): ReactNode {
   const extensions = useExtensions(session.id).data ?? [];
   const waiting = extensions.find(({ state }) => state === 'waiting');
-  if (waiting !== undefined) return <Extend session={session} grants={waiting.grants} used={waiting.used} />;
+  if (waiting !== undefined) return <Extend session={session} asked={waiting} />;
   if (!isLive(session.state) || session.reason !== 'awaiting_message') return null;
   return <Answer session={session} />;
 }
@@ -58,17 +59,18 @@ function Answer({ session }: { session: SessionView }): ReactNode {
 
 function Extend({
   session,
-  used,
-  grants,
+  asked: { number, used, grants },
 }: {
   session: SessionView;
-  used: { actions: number; minutes: number };
-  grants: { actions: number; minutes: number; left: number };
+  asked: Pick<ExtensionView, 'number' | 'used' | 'grants'>;
 }): ReactNode {
   const decide = useAct(
     (decision: 'extend' | 'end') =>
       ask(
-        api.POST('/v1/sessions/{id}/extension', { params: { path: { id: session.id } }, body: { decision } }),
+        api.POST('/v1/sessions/{id}/extension', {
+          params: { path: { id: session.id } },
+          body: { decision, number },
+        }),
       ),
     [
       ['session', session.id],

@@ -78,7 +78,10 @@ test('an interactive session asks for an extension, gets it and finishes', async
     async ({ event }) => {
       if (event.type !== 'extension' || event.state !== 'waiting') return;
       asked.push(event.used.actions);
-      await post(`/v1/sessions/${(await newest()).id}/extension`, { decision: 'extend' });
+      await post(`/v1/sessions/${(await newest()).id}/extension`, {
+        decision: 'extend',
+        number: event.number,
+      });
     },
   );
   assert.equal(session.state, 'completed', session.message ?? '');

@@ -27,8 +27,8 @@ export function registerExtensionRoutes(app: App, deps: ExtensionDeps): void {
       schema: { params: sessionParams, body: decideExtensionSchema, response: { 200: extensionViewSchema } },
     },
     async (request) => {
-      const { decision } = request.body;
-      return toExtensionView(await decideExtension(deps, personOf(request), request.params.id, decision));
+      const { id } = request.params;
+      return toExtensionView(await decideExtension(deps, personOf(request), id, request.body));
     },
   );
 

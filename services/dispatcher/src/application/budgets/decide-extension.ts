@@ -1,3 +1,4 @@
+import type { DecideExtension } from '@lemniscate/shared/api/extension.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
@@ -27,14 +28,15 @@ interface Answer {
 
 /**
  * A person's answer to a session that has used up its budget: go on with the next extension, or come to an end. What
- * waits for it, a tool call or a model exchange, goes on by itself.
- * @throws CodedError `forbidden`, `session_unknown`, `session_ended`, `conflict` when nothing is asked
+ * waits for it, a tool call or a model exchange, goes on by itself. A second answer to one question never answers the next.
+ * @throws CodedError `forbidden`, `session_unknown`, `session_ended`, `conflict` when nothing is asked, `version_conflict`
+ *   when another question than the one that was seen is
  */
 export async function decideExtension(
   deps: ExtensionDeps,
   person: Person,
   sessionId: string,
-  decision: 'extend' | 'end',
+  { decision, number }: DecideExtension,
 ): Promise<ExtensionRow> {
   const decided = await deps.database.transaction(async (tx) => {
     const session = await lockSession(tx, sessionId);
@@ -49,6 +51,12 @@ export async function decideExtension(
       throw new CodedError('conflict', `Session ${sessionId} does not ask for an extension.`, {
         session: sessionId,
       });
+    if (waiting.number !== number)
+      throw new CodedError(
+        'version_conflict',
+        `Session ${sessionId} asks its question ${waiting.number} by now, not ${number}. Look at it and answer that.`,
+        { session: sessionId, number: waiting.number },
+      );
     return settleExtension(deps, tx, session, waiting, {
       state: decision === 'extend' ? 'granted' : 'declined',
       decidedBy: 'human',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
@@ -23,6 +24,8 @@ before(async () => {
 after(() => record.close());
 
 const opener: Person = { subject: 'person-1', name: 'Pat', kind: 'human' };
+/** To the first question. */
+const yes = { decision: 'extend', number: 1 } as const;
 const never = new AbortController().signal;
 const ask = (claim: AttemptClaim, callId: string, waitMs = 0) =>
   requestPermit(
@@ -70,7 +73,7 @@ test('an interactive session asks, says what was used and what comes, and goes o
   assert.deepEqual([question.used.actions, question.grants], [1, { actions: 50, minutes: 15, left: 1 }]);
   assert.deepEqual([(await row(claim)).phase, (await row(claim)).reason], ['waiting', 'awaiting_extension']);
   const began = performance.now();
-  await decideExtension(record, opener, claim.sessionId, 'extend');
+  await decideExtension(record, opener, claim.sessionId, yes);
   assert.equal((await held).verdict, 'go');
   assert.ok(performance.now() - began < 900, 'the signal, not the timer');
   const after = await row(claim);
@@ -87,7 +90,7 @@ test('when the extensions are used up too, it ends; counters count every action'
   const claim = await open({ maxActions: 1, maxExtensions: 1 });
   await ask(claim, 'c0');
   assert.equal((await ask(claim, 'c1')).verdict, 'waiting');
-  await decideExtension(record, opener, claim.sessionId, 'extend');
+  await decideExtension(record, opener, claim.sessionId, yes);
   for (let index = 1; index <= 50; index += 1) assert.equal((await ask(claim, `c${index}`)).verdict, 'go');
   const answer = await ask(claim, 'c51');
   assert.ok(answer.verdict === 'stop');
@@ -98,11 +101,11 @@ test('a person who does not extend, nobody who answers, and a session that nobod
   const declined = await open({ maxActions: 1 });
   await ask(declined, 'c1');
   await ask(declined, 'c2');
-  await decideExtension(record, opener, declined.sessionId, 'end');
+  await decideExtension(record, opener, declined.sessionId, { decision: 'end', number: 1 });
   const stop = await ask(declined, 'c2');
   assert.ok(stop.verdict === 'stop');
   assert.equal(stop.reason, 'budget_actions');
-  await assert.rejects(decideExtension(record, opener, declined.sessionId, 'extend'), { code: 'conflict' });
+  await assert.rejects(decideExtension(record, opener, declined.sessionId, yes), { code: 'conflict' });
 
   const silent = await open({ maxActions: 1 });
   await ask(silent, 'c1');
@@ -128,7 +131,7 @@ test('a model exchange is held, not failed, over the minutes; what is waited doe
   while (question === undefined) [question] = await listExtensions(record.database, claim.sessionId);
   assert.deepEqual([question.cause, question.used.minutes], ['time_budget', 11]);
   assert.equal(await stopOverdue(record), 0);
-  await decideExtension(record, opener, claim.sessionId, 'extend');
+  await decideExtension(record, opener, claim.sessionId, yes);
   await held;
   await aged(claim, 26);
   assert.equal(await stopOverdue(record), 1, 'the watch asks, too');
@@ -156,12 +159,28 @@ test('only the opener or an approver extends, in person, and of several answers 
   const claim = await open({ maxActions: 1 });
   await ask(claim, 'c1');
   await ask(claim, 'c2');
-  const answer = (who: Person) => decideExtension(record, who, claim.sessionId, 'extend');
+  const answer = (who: Person) => decideExtension(record, who, claim.sessionId, yes);
   await assert.rejects(answer({ ...opener, subject: 'eve' }), { code: 'forbidden' });
   await assert.rejects(answer({ ...opener, kind: 'automation' }), { code: 'forbidden' });
   const answers = await Promise.allSettled([answer(opener), answer(opener), answer(opener)]);
   assert.equal(answers.filter(({ status }) => status === 'fulfilled').length, 1);
   assert.equal((await row(claim)).extensions_used, 1);
+});
+
+test('an answer that comes once more never answers the next question', async () => {
+  const claim = await open({ maxActions: 1, maxExtensions: 3 });
+  await ask(claim, 'c0');
+  assert.equal((await ask(claim, 'c1')).verdict, 'waiting');
+  await decideExtension(record, opener, claim.sessionId, yes);
+  for (let index = 1; index <= 50; index += 1) await ask(claim, `c${index}`);
+  assert.equal((await ask(claim, 'c51')).verdict, 'waiting');
+  await assert.rejects(decideExtension(record, opener, claim.sessionId, yes), (error: Error) => {
+    assert.match(error.message, /asks its question 2 by now, not 1/);
+    return isCodedError(error, 'version_conflict');
+  });
+  assert.equal((await row(claim)).extensions_used, 1);
+  await decideExtension(record, opener, claim.sessionId, { ...yes, number: 2 });
+  assert.equal((await row(claim)).extensions_used, 2);
 });
 
 test('a client’s tighter bounds count and looser ones do not', async () => {

@@ -118,7 +118,7 @@ test('on the terminal each message starts the budget from zero', async () => {
   const claim = await open('terminal', true, { maxActions: 1 });
   assert.equal((await read(claim, 'c1')).verdict, 'go');
   assert.equal((await read(claim, 'c2')).verdict, 'waiting');
-  await decideExtension(record, opener, claim.sessionId, 'extend');
+  await decideExtension(record, opener, claim.sessionId, { decision: 'extend', number: 1 });
   assert.equal((await read(claim, 'c2')).verdict, 'go');
   await next(claim);
   await say(claim, 'And now the other one.');

@@ -67,7 +67,10 @@ const events: readonly (readonly [weight: number, event: Event])[] = [
   [
     2,
     (id, random) =>
-      decideExtension(record, random.pick(people), id, random.pick(['extend', 'extend', 'end'])),
+      decideExtension(record, random.pick(people), id, {
+        decision: random.pick(['extend', 'extend', 'end']),
+        number: random.pick([1, 1, 2]),
+      }),
   ],
   [1, crash],
   [1, putAway],
