@@ -5030,6 +5030,8 @@ export interface operations {
             /** @description Done; there is nothing to say. */
             204: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5172,6 +5174,8 @@ export interface operations {
             /** @description Default Response */
             201: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5203,6 +5207,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5284,6 +5290,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5363,6 +5371,8 @@ export interface operations {
             /** @description Done; there is nothing to say. */
             204: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -6215,6 +6225,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6248,6 +6260,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6291,6 +6305,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6439,6 +6455,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6487,6 +6505,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7088,6 +7108,8 @@ export interface operations {
             /** @description Default Response */
             201: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7139,6 +7161,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7188,6 +7212,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7863,6 +7889,8 @@ export interface operations {
             /** @description Default Response */
             201: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7946,6 +7974,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8029,6 +8059,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8275,6 +8307,8 @@ export interface operations {
             /** @description Default Response */
             201: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8306,6 +8340,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8397,6 +8433,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8776,6 +8814,8 @@ export interface operations {
             /** @description Done; there is nothing to say. */
             204: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -8909,6 +8949,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9205,6 +9247,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9450,6 +9494,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9484,6 +9530,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9559,6 +9607,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9613,6 +9663,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9652,6 +9704,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9712,6 +9766,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9835,6 +9891,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9895,6 +9953,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9938,6 +9998,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9980,6 +10042,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10175,6 +10239,8 @@ export interface operations {
             /** @description Done; there is nothing to say. */
             204: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -10428,6 +10494,8 @@ export interface operations {
             /** @description Done; there is nothing to say. */
             204: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -10466,6 +10534,8 @@ export interface operations {
             /** @description Done; there is nothing to say. */
             204: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -10983,6 +11053,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12388,6 +12460,8 @@ export interface operations {
             /** @description Default Response */
             201: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12419,6 +12493,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13039,6 +13115,8 @@ export interface operations {
             /** @description Default Response */
             200: {
                 headers: {
+                    /** @description The version of what is shown; a change of it sends this as If-Match. */
+                    etag?: string | undefined;
                     [name: string]: unknown;
                 };
                 content: {

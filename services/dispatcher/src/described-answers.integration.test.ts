@@ -12,6 +12,7 @@ import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 
 type JsonSchema = Parameters<typeof z.fromJSONSchema>[0];
 interface Described {
+  readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: Readonly<Record<string, { readonly schema?: object }>>;
 }
 interface Description {
@@ -38,6 +39,7 @@ describe('answers, held against what /openapi.json says of them', () => {
   let folder: string;
   const fills: Record<string, string> = { project: 'lab', version: '1', chain: 'review:lab' };
   const checked = new Map<string, number>();
+  const tagged = new Set<string>();
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'lemniscate-described-'));
     await writeFile(join(folder, 'key'), randomBytes(32).toString('base64'));
@@ -50,12 +52,16 @@ describe('answers, held against what /openapi.json says of them', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** The answer's shape as it is described; null: there is no document described for this status. */
-  const shapeOf = (route: string, status: number): z.ZodType | null => {
+  const operationOf = (route: string) => {
     const [method = '', pattern = ''] = route.split(' ');
     const operation = description.paths[pattern.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
     assert.ok(operation, `${route} is not described`);
-    const schema = operation.responses?.[String(status)]?.content?.['application/json']?.schema;
+    return operation;
+  };
+
+  /** The answer's shape as it is described; null: there is no document described for this status. */
+  const shapeOf = (route: string, status: number): z.ZodType | null => {
+    const schema = operationOf(route).responses?.[String(status)]?.content?.['application/json']?.schema;
     if (schema === undefined) return null;
     const whole = JSON.stringify({ allOf: [schema], $defs: description.components?.schemas ?? {} });
     const withRefs = JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')) as JsonSchema;
@@ -78,6 +84,9 @@ describe('answers, held against what /openapi.json says of them', () => {
       problemSchema.parse(answer.body);
       return answer;
     }
+    const described = operationOf(route).responses?.[String(status)]?.headers?.['etag'] !== undefined;
+    assert.equal(answer.etag !== null, described, `${route} tells its version: ${answer.etag}`);
+    if (described) tagged.add(route);
     if (status === 204) return answer;
     const shape = shapeOf(route, status);
     assert.ok(shape !== null, `${route} answers ${status}, which is not described`);
@@ -167,6 +176,7 @@ describe('answers, held against what /openapi.json says of them', () => {
       unread.filter((line) => !line.endsWith(' 404') && !line.endsWith(' 400')),
       [],
     );
+    assert.ok(tagged.size >= 15, `${tagged.size} answers told their version: ${[...tagged].join(', ')}`);
     assert.ok(checked.size >= 70, `${checked.size} answers were checked; not read: ${unread.join(', ')}`);
   });
 });

@@ -61,3 +61,31 @@ export function namesVersion(method: string, path: string): boolean {
   const row = Object.hasOwn(changeTable, name) ? changeTable[name] : undefined;
   return row === 'version' || row === 'content';
 }
+
+/** Routes that tell the version of what they show or make; so does every change that names one, but a removal. */
+const telling: ReadonlySet<string> = new Set([
+  'POST /v1/agents',
+  'GET /v1/agents/:agent',
+  'GET /v1/projects/:id/skills/:skill',
+  'GET /v1/projects/:id/agents/:agent/memory',
+  'GET /v1/projects/:id/policy',
+  'GET /v1/projects/:id/queue',
+  'GET /v1/projects/:id/retention',
+  'GET /v1/projects/:id/workspace',
+  'POST /v1/objects',
+  'GET /v1/objects/:object',
+  'POST /v1/triggers',
+  'GET /v1/triggers/:trigger',
+  'POST /v1/hooks',
+  'GET /v1/hooks/:hook',
+  'POST /v1/notify-targets',
+  'GET /v1/notify-targets/:target',
+  'GET /v1/costs/centres/:project',
+  'GET /v1/costs/pools/:pool',
+  'GET /v1/sessions/:id/diff',
+]);
+
+/** Whether a route's answers have an `ETag`. */
+export function tellsVersion(method: string, path: string): boolean {
+  return telling.has(`${method} ${path}`) || (method !== 'DELETE' && namesVersion(method, path));
+}

@@ -1,6 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
-import { namesVersion } from './change-table.ts';
+import { namesVersion, tellsVersion } from './change-table.ts';
 import { problemMediaType } from './problems.ts';
 
 interface OtherAnswer {
@@ -80,6 +80,23 @@ const seenVersion = {
   },
 } as const;
 
+const etag = {
+  etag: {
+    type: 'string',
+    description: 'The version of what is shown; a change of it sends this as If-Match.',
+  },
+} as const;
+
+/** The answers of success with what they tell of the version. */
+function withVersion(response: Record<string, object>): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(response).map(([status, answer]) => [
+      status,
+      status.startsWith('2') ? { ...answer, headers: etag } : answer,
+    ]),
+  );
+}
+
 /** Names the operation after its route: `POST /v1/sessions/:id/stop` → `post_v1_sessions_id_stop`. */
 function operationId(method: string, url: string): string {
   return `${method.toLowerCase()}_${url.split(/\W+/).filter(Boolean).join('_')}`;
@@ -118,9 +135,12 @@ export const apiDescription = {
   transform: (route) => {
     const transformed = jsonSchemaTransform(route);
     const [method = 'GET'] = [route.route.method].flat();
-    const response = {
-      ...(transformed.schema?.response as object | undefined),
+    const answers = {
+      ...(transformed.schema?.response as Record<string, object> | undefined),
       ...describe(otherAnswers[`${method} ${route.url}`] ?? {}),
+    };
+    const response = {
+      ...(tellsVersion(method, route.url) ? withVersion(answers) : answers),
       default: problem,
     };
     return {

@@ -23,6 +23,7 @@ export interface ApiAnswer<Body> {
   readonly status: number;
   readonly body: Body;
   readonly type: string | null;
+  readonly etag: string | null;
 }
 
 /** One dispatcher of a fleet, as its callers see it. */
@@ -196,6 +197,7 @@ function caller(port: number, token: string): TestDispatcher['call'] {
     return {
       status: answer.status,
       type: answer.headers.get('content-type'),
+      etag: answer.headers.get('etag'),
       body: content === '' ? null : JSON.parse(content),
     };
   };
