@@ -2,6 +2,7 @@ import { isPause } from '../../checkpoints/pause-wish.ts';
 import { asEndReason } from '../../tool-calls/run-tool-call.ts';
 import { paused } from '../runtime.ts';
 import type { RuntimeEnd } from '../runtime.ts';
+import { stays } from '../stays.ts';
 import { isInterrupt } from '../turn-interrupt.ts';
 import { listen, settles } from './listen.ts';
 import type { News } from './listen.ts';
@@ -79,8 +80,7 @@ async function after(
       await program.written?.();
       return work.ended;
     case 'answered': {
-      const stays = context.order.followUps === true || talk.interrupted;
-      if (news.end.reason === 'finished' && stays) talk.answered = news.end;
+      if (news.end.reason === 'finished' && stays(context.order, talk)) talk.answered = news.end;
       else await leave(position);
       position.deaths = 0;
       return talk.answered === null ? news.end : null;

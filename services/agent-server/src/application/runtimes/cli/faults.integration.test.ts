@@ -132,6 +132,38 @@ for (const runtime of ['claude-code', 'codex'] as const)
       assert.ok(events.some((event) => event.type === 'phase' && event.phase === 'waiting'));
     });
 
+    test('a rejection stops the loop of a session that stays, and its person says what to do instead', async (t) => {
+      for (const cliTools of ['own', 'hosted'] as const) {
+        const { bench, order } = await begin(t, { runtime, cliTools, interactive: true, followUps: true });
+        bench.dispatcher.onPermit = () => ({
+          verdict: 'rejected',
+          decidedBy: 'human',
+          message: 'Not that one.',
+          endsLoop: true,
+          reason: 'tool_rejected',
+        });
+        bench.dispatcher.onNextMessage = ({ after }) =>
+          after === 0
+            ? { kind: 'message', number: 1, text: 'Only say what you see.' }
+            : { kind: 'end', reason: 'finished' };
+        let asked = false;
+        // It may have asked again before the interrupt was there.
+        bench.dispatcher.onModel = (request) => {
+          if (JSON.stringify(request).includes('Only say what you see.'))
+            return { blocks: [{ text: 'A folder.' }] };
+          const turn = asked ? { blocks: [{ text: 'I go on alone.' }] } : { blocks: [write('b')] };
+          asked = true;
+          return turn;
+        };
+        await bench.put(order);
+        const result = await bench.dispatcher.until(() => bench.dispatcher.results[0]?.result, 60_000);
+        assert.deepEqual([result.reason, result.message], ['finished', 'A folder.']);
+        assert.doesNotMatch(patchOf(result), /\+b/);
+        const last = eventsOf(bench, order.sessionId).findLast((event) => event.type === 'tool_call');
+        assert.deepEqual([last?.state, last?.decidedBy], ['canceled', 'human']);
+      }
+    });
+
     test('a further message of its person goes on with what it knows', async (t) => {
       const { bench, order } = await begin(t, { runtime, followUps: true });
       bench.dispatcher.onNextMessage = ({ after }) =>

@@ -18,6 +18,7 @@ import { isPause } from '../../checkpoints/pause-wish.ts';
 import { parseArguments } from '../../tool-calls/parse-arguments.ts';
 import { isToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import type { RuntimeContext, RuntimeEnd } from '../runtime.ts';
+import { stopsOnlyLoop } from '../stays.ts';
 import { isInterrupt } from '../turn-interrupt.ts';
 import { aboutCall } from './about-call.ts';
 import type { CutShort } from './cut-short.ts';
@@ -93,7 +94,8 @@ export function createHostedTools(context: RuntimeContext, talk: CliTalk, cutSho
     try {
       const outcome = await runToolCall(deps, open.toolCall, argumentsText, cutShort.signal());
       if (outcome.kind === 'resume') return answer(outcome.isError, outcome.text);
-      ended.resolve(outcome);
+      if (stopsOnlyLoop(order, talk, outcome)) context.interrupt.ask();
+      else ended.resolve(outcome);
       return answer(true, outcome.message);
     } catch (error) {
       if (isPause(error)) return answer(true, 'The session was paused before this was decided.');

@@ -10,6 +10,7 @@ import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { isPause } from '../../checkpoints/pause-wish.ts';
 import { intermediateToolCallStates } from '@lemniscate/shared/tool-call/state.ts';
 import type { RuntimeContext, RuntimeEnd } from '../runtime.ts';
+import { stopsOnlyLoop } from '../stays.ts';
 import { isInterrupt } from '../turn-interrupt.ts';
 import { aboutCall } from './about-call.ts';
 import type { CutShort } from './cut-short.ts';
@@ -110,7 +111,7 @@ export function createReportedCalls(context: RuntimeContext, talk: CliTalk, cut:
       began.set(call.callId, clock.monotonicMs());
       return { allow: true };
     }
-    if (outcome.kind === 'end') ended.resolve(outcome);
+    endBy(outcome);
     return { allow: false, message: outcome.kind === 'end' ? outcome.message : outcome.text };
   };
 
@@ -180,7 +181,9 @@ export function createReportedCalls(context: RuntimeContext, talk: CliTalk, cut:
   };
 
   function endBy(outcome: ToolCallOutcome | null): void {
-    if (outcome?.kind === 'end') ended.resolve(outcome);
+    if (outcome?.kind !== 'end') return;
+    if (stopsOnlyLoop(context.order, talk, outcome)) context.interrupt.ask();
+    else ended.resolve(outcome);
   }
 }
 

@@ -5,6 +5,7 @@ import { asEndReason } from '../../tool-calls/run-tool-call.ts';
 import { readRepositoryAdvice } from '../repository-advice.ts';
 import { hasLastWords } from '../last-words.ts';
 import { paused } from '../runtime.ts';
+import { stays, stopsOnlyLoop } from '../stays.ts';
 import { isInterrupt } from '../turn-interrupt.ts';
 import type { Runtime, RuntimeContext, RuntimeEnd } from '../runtime.ts';
 import { afterMessage } from './after-message.ts';
@@ -82,14 +83,9 @@ async function step(context: StepContext, talk: Talk): Promise<RuntimeEnd | null
     })
     .finally(view.finish);
   const end = afterMessage(talk, message, view.calls);
-  if (end?.reason !== 'finished' || !stays(context, talk)) return end;
+  if (end?.reason !== 'finished' || !stays(context.order, talk)) return end;
   talk.answered = end;
   return null;
-}
-
-/** Whether the session waits for its person when its loop has stopped, instead of ending. */
-function stays({ order }: StepContext, { interrupted }: Talk): boolean {
-  return order.followUps === true || interrupted;
 }
 
 async function runTools(
@@ -103,8 +99,7 @@ async function runTools(
     talk.underWay = null;
     return null;
   }
-  // A person's no stops the loop; whoever sits there says next what to do instead.
-  if (end.reason !== 'tool_rejected' || !stays(context, talk)) return end;
+  if (!stopsOnlyLoop(context.order, talk, end)) return end;
   endTurn(talk, (first) => (first ? end.message : notAfterRejection));
   return null;
 }
