@@ -24,7 +24,7 @@ import { UnreadableScript } from './syntax/bash-syntax.ts';
 import { isKnown, mark } from './syntax/marks.ts';
 import type { Inner } from './wrappers/inner.ts';
 import { readShell, shells } from './wrappers/shells.ts';
-import { runsPackages, unwrap } from './wrappers/unwrap.ts';
+import { runsPackages, startedModule, unwrap } from './wrappers/unwrap.ts';
 import { windowsRefusalsIn } from './windows/judge-windows-line.ts';
 
 /** Why a piece asks that an approval command of the policy covers. */
@@ -292,7 +292,7 @@ const writers: readonly string[] = [
 /** What a package's program is told to do by its own options: `npx eslint -o FILE`, `uv run python -c …`. */
 function runDoubt(call: Call, inners: readonly Inner[], covered: number): string | undefined {
   if (!runsPackages(call)) return undefined;
-  const inner = inners.find(({ run }) => !('code' in run));
+  const inner = startedModule(call) ?? inners.find(({ run }) => !('code' in run));
   if (inner === undefined || 'code' in inner.run) return undefined;
   return firstDoubt(callOf(inner.run, call.cwd), covered - inner.from);
 }

@@ -4,6 +4,7 @@ import { spend } from './scope.ts';
 import type { Scope } from './scope.ts';
 import { forEachChild } from './syntax/bash-syntax.ts';
 import type { Command, Redirection, SyntaxNode } from './syntax/bash-syntax.ts';
+import type { Call } from './refused/call.ts';
 import { isKnown, mark } from './syntax/marks.ts';
 import { foundPaths } from './wrappers/find.ts';
 
@@ -60,8 +61,27 @@ export function printedText(node: SyntaxNode, scope: Scope): string | undefined 
 }
 
 function joined(nodes: readonly SyntaxNode[], scope: Scope): string | undefined {
-  const texts = nodes.flatMap((node) => printedText(node, scope) ?? []);
-  return texts.length === 0 ? undefined : texts.join('\n').slice(0, maxLength);
+  const texts = nodes.map((node) => (isSilent(node) ? '' : (printedText(node, scope) ?? mark.unknown)));
+  return texts.every((text) => text === '' || text === mark.unknown) ? undefined : cut(texts.join('\n'));
+}
+
+/** Which backslashes count depends on the shell and its options; the text may be another one then. */
+function inDoubt(text: string, words: readonly string[]): string {
+  return words.some((word) => word.includes('\\')) ? `${text}\n${mark.unknown}` : text;
+}
+
+/** What is cut off may be anything. */
+function cut(text: string): string {
+  return text.length > maxLength ? text.slice(0, maxLength) + mark.unknown : text;
+}
+
+/** Assignments and `cd` print nothing. */
+function isSilent(node: SyntaxNode): boolean {
+  if (node.type === 'Statement') return isSilent(node.command);
+  if (node.type !== 'Command') return false;
+  return (
+    node.name === undefined || /^(cd|export|set|true|:|shopt|unset|local|declare)$/.test(node.name.value)
+  );
 }
 
 function printedByCommand(node: Command, scope: Scope): string | undefined {
@@ -69,12 +89,25 @@ function printedByCommand(node: Command, scope: Scope): string | undefined {
   const way = waysOf(node, scope)[0];
   const name = node.name.value;
   const words = way?.words.slice(1) ?? [];
-  if (passing.includes(name)) return passedText(node, words, scope);
-  if (name === 'find') return way === undefined ? undefined : foundPaths(callOf(way, scope.cwd)).join(' ');
+  if (passing.includes(name) || (name === 'grep' && filters(words))) return passedText(node, words, scope);
+  if (name === 'find') return way === undefined ? undefined : printedByFind(callOf(way, scope.cwd));
   if (name === 'ls') return listedPaths(words).join('\n');
   if (/^(get-childitem|gci)$/i.test(name)) return node.args.map(({ text }) => text).join(' ');
-  if (name === 'echo') return unescaped(words.filter((word) => !/^-[neE]+$/.test(word)).join(' '));
-  return name === 'printf' ? formatted(words) : undefined;
+  if (name === 'echo')
+    return inDoubt(unescaped(words.filter((word) => !/^-[neE]+$/.test(word)).join(' ')), words);
+  return name === 'printf' ? inDoubt(formatted(words), words.slice(1)) : undefined;
+}
+
+/** What `find` prints is what it finds, unless it is told to print something else. */
+function printedByFind(call: Call): string {
+  const other = call.words.some((word) => /^-(exec|execdir|ok|okdir|printf|files0-from)$/.test(word));
+  return [...foundPaths(call), ...(other ? [mark.unknown] : [])].join(' ');
+}
+
+/** `grep PATTERN` without files lets lines through as they are. */
+function filters(words: readonly string[]): boolean {
+  const operands = words.filter((word) => !word.startsWith('-'));
+  return operands.length === 1 && words.every((word) => !word.startsWith('-') || /^-[viEFPwxe]+$/.test(word));
 }
 
 /** `cat` without files passes on what it reads; with a file nobody knows it. */

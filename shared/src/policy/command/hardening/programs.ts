@@ -40,7 +40,7 @@ const sed: Doubts = (call) => {
 
 /** awk's ways out of the stream: POSIX awk, "Output Statements" and "system()". */
 const awkRuns =
-  /\bsystem\s*\(|"\s*\|&?\s*(getline|&)|\|&?\s*getline|\bprintf?\b[^;}\n]*[^|]\|(?!\|)|(^|[;{}\s(=,])@[A-Za-z_]/;
+  /\bsystem\s*\(|"\s*\|&?\s*(getline|&)|\|&?\s*getline|\bprintf?\b(?:[^;}\n|]|\|\|)*\|(?!\|)|(^|[;{}\s(=,])@[A-Za-z_]/;
 const awkWrites = /\bprintf?\b[^;}\n]*>/;
 
 /** The patterns above look ahead as far as a statement goes; longer programs ask. */
@@ -136,6 +136,19 @@ const gitOptions: readonly {
   },
 ];
 
+/** Long options of git that may be cut short; `--text` is one of its own. */
+const cutShort =
+  '--output --exec --extcmd --ext-diff --textconv --upload-pack --receive-pack --open-files-in-pager --template --config'.split(
+    ' ',
+  );
+
+function wholeOption(word: string): string {
+  const [name = ''] = word.split('=', 1);
+  if (!/^--[a-z-]{3,}$/.test(name) || name === '--text' || cutShort.includes(name)) return word;
+  const option = cutShort.find((one) => one.startsWith(name));
+  return option === undefined ? word : option + word.slice(name.length);
+}
+
 const git: Doubts = (call) => {
   const place = gitCommandAt(call.words);
   for (let index = 1; index < place; index += 1) {
@@ -153,8 +166,9 @@ const git: Doubts = (call) => {
   for (const [index, word] of call.words.entries()) {
     if (index <= place) continue;
     if (word === '--') break;
+    const whole = wholeOption(word);
     const option = gitOptions.find(
-      (entry) => entry.pattern.test(word) && (entry.commands?.test(command) ?? true),
+      (entry) => entry.pattern.test(whole) && (entry.commands?.test(command) ?? true),
     );
     // `git config NAME` alone reads
     const reads = command === 'config' && index === call.words.length - 1;
@@ -212,6 +226,10 @@ const goEnv: Doubts = (call) => {
     'go settings that go runs',
   );
 };
+
+/** tar's first word may be a cluster of letters whose values follow one by one. */
+const tarLetters: Doubts = (call) =>
+  /^[a-zA-Z]*[IF]/.test(call.words[1] ?? '') ? doubtAt(1, 'the letters name a program') : undefined;
 
 /** An editor or pager that is told to run something when it opens. */
 const opensWithCode: Doubts = (call) =>
@@ -381,9 +399,9 @@ const table: Readonly<Record<string, readonly Doubts[]>> = {
   npm: [npmSettings],
   pnpm: [npmSettings],
   yarn: [npmSettings],
-  tar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
-  gtar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
-  bsdtar: [unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
+  tar: [tarLetters, unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
+  gtar: [tarLetters, unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
+  bsdtar: [tarLetters, unpacksInto(/^(-[a-zA-Z]*C|--directory)$/)],
   unzip: [unpacksInto(/^-d$/)],
   cp: [writesSystem],
   mv: [writesSystem],

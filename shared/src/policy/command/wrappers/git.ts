@@ -64,7 +64,7 @@ export function readGit(call: Call): Inner[] {
 
 /** The `name=value` that a word sets for this one run. */
 export function settingOf(before: string, word: string): string | undefined {
-  if (before === '-c' || before === '--config') return word;
+  if (before === '-c' || before === '--config' || before === '--config-env') return word;
   return /^--config(?:-env)?=(.*)$/s.exec(word)?.[1] ?? /^-c(.+=.*)$/s.exec(word)?.[1];
 }
 

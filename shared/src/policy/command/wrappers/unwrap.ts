@@ -25,7 +25,6 @@ export function unwrap(call: Call, text: string | undefined): Inner[] {
 function unwrapWords(call: Call, text: string | undefined): Inner[] {
   const special = Object.hasOwn(readers, call.name) ? readers[call.name] : undefined;
   if (special !== undefined) return special(call, text);
-  if (/^(python|pypy)\d*(\.\d+)?$/.test(call.name)) return readModule(call);
   const grammar = Object.hasOwn(wrapperTable, call.name) ? wrapperTable[call.name] : undefined;
   return grammar === undefined ? [] : readTabled(call, grammar);
 }
@@ -39,12 +38,13 @@ export function runsPackages(call: Call): boolean {
   return packageRunners.test(call.name);
 }
 
-/** `python -m MODULE …`: modules are called like the programs that start them. */
-function readModule(call: Call): Inner[] {
+/** `python -m MODULE …`: modules take the options of the programs that start them; their names say nothing else. */
+export function startedModule(call: Call): Inner | undefined {
+  if (!/^(python|pypy)\d*(\.\d+)?$/.test(call.name)) return undefined;
   const at = ownWords(call).words.findIndex((word, index) => index > 0 && /^-[a-zA-Z]*m$/.test(word));
-  if (at < 0 || at + 1 >= call.words.length) return [];
+  if (at < 0 || at + 1 >= call.words.length) return undefined;
   const run = { words: call.words.slice(at + 1), raws: call.raws.slice(at + 1) };
-  return [{ from: at + 1, run, refusalsOnly: true }];
+  return { from: at + 1, run, refusalsOnly: true };
 }
 
 /** Cmdlets and aliases that run a block of PowerShell. */

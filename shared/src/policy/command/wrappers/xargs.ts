@@ -20,24 +20,40 @@ const xargs: WrapperGrammar = {
 export function readXargs(call: Call, text: string | undefined): Inner[] {
   const blank = (text ?? '').split(/[\s\0]+/);
   // what ends an item is an option's to say, so that blanks may belong to it
-  const sets = endsItems(call.words) ? [blank, (text ?? '').split('\0'), [(text ?? '').trim()]] : [blank];
+  const sets = endsItems(call.words)
+    ? [blank, (text ?? '').split('\0'), [(text ?? '').trim()]]
+    : holdsQuotes(text ?? '')
+      ? [blank, (text ?? '').replaceAll(quotes, '').split(/\s+/)]
+      : [blank];
   const holder = placeholder(call.words);
+  const rest = readsAll(call.words, text) ? [] : [mark.unknown];
   return readWrapper(xargs, call.words, 1).starts.flatMap((from, reading) => {
     const own = call.words.slice(from);
     const doubtful = reading > 0 ? { refusalsOnly: true as const } : {};
     if (holder === undefined || holder === '') {
       return sets.map((items, set) => {
-        const words = [...own, ...items.filter((word) => word !== ''), mark.unknown];
+        const words = [...own, ...items.filter((word) => word !== ''), ...rest];
         const raws = [...call.raws.slice(from), ...words.slice(own.length).map(() => '')];
         return { from, run: { words, raws }, ...(set > 0 ? { refusalsOnly: true as const } : doubtful) };
       });
     }
-    return itemsOf(text, call.words).map((value) => ({
+    return itemsOf(text, call.words, rest).map((value) => ({
       from,
       run: { words: own.map((word) => word.replaceAll(holder, () => value)), raws: call.raws.slice(from) },
       ...doubtful,
     }));
   });
+}
+
+/** Without an option that ends items, xargs reads quotes and backslashes of its own. */
+const quotes = /['"\\]/g;
+const holdsQuotes = (text: string): boolean => text.search(quotes) >= 0;
+
+/** Whether the known text is all that it reads. */
+function readsAll(words: readonly string[], text: string | undefined): boolean {
+  return (
+    text !== undefined && !holdsQuotes(text) && !words.some((word) => /^-[a-zA-Z0-9]*a|^--arg/.test(word))
+  );
 }
 
 /** An option says what ends an item, so that blanks do not. */
@@ -46,10 +62,12 @@ function endsItems(words: readonly string[]): boolean {
 }
 
 /** With a placeholder an item is a line, unless an option says what ends it. */
-function itemsOf(text: string | undefined, words: readonly string[]): string[] {
+function itemsOf(text: string | undefined, words: readonly string[], rest: readonly string[]): string[] {
   const end = endsItems(words) ? /[\s\0]+/ : /\n/;
-  const items = (text ?? '').split(end).map((item) => item.trim());
-  return [...items.filter((item) => item !== ''), mark.unknown].slice(-maxValues);
+  const bare = endsItems(words) ? '' : (text ?? '').replaceAll(quotes, '');
+  const items = [text ?? '', bare].flatMap((one) => one.split(end)).map((item) => item.trim());
+  const known = [...new Set(items)].filter((item) => item !== '');
+  return known.length < maxValues ? [...known, ...rest] : [...known, mark.unknown].slice(-maxValues);
 }
 
 /** So many of the known values take the placeholder's place; more would be the same again. */
