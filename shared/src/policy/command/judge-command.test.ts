@@ -71,6 +71,15 @@ test('hostile texts of full length end in time', () => {
     long("$X -c 'ls';"),
     long('/usr/bin/s*d*o '),
     `docker run ${long('--entrypoint sh ')}`,
+    `git ${long('-C a ')}clean -fd`,
+    `${long('echo a | read x; ')}ls $x`,
+    `f() { ls $1; }; ${long('f a b; ')}`,
+    `set -- ${long('a ')}; ls $1 $@`,
+    `IFS=_; x=a_b; ls ${long('$x ')}`,
+    long('cd C:\\; '),
+    `for %x in (${long('a').slice(0, 40_000)}) do ${'%x '.repeat(15_000)}"`,
+    `npm ${long('--prefix a ')}`,
+    `echo '${long('a ')}' | xargs ls`,
   ];
   for (const text of texts) {
     const begin = performance.now();

@@ -70,12 +70,15 @@ function judge(command: string, rules: CommandRules, isLate: IsLate): Judged {
 }
 
 /** A drive's path whose last backslash bash takes for an escape: `cd C:\\; del *` is one command to it. */
-const escapedEnd = /[a-z]:\\(?:[^\n"'|&;<>]*\\)?[;&|)\s]/i;
+const escapedEnd = /[a-z]:\\(?:[^\n"'|&;<>]*\\)?(?:[;&|)\s]|$)/i;
 
 /** Such a line is read the way of Windows too; what is refused there is refused. */
 function judgeAsWindows(command: string, scope: Scope): void {
-  if (command.includes('\n') || !escapedEnd.test(command)) return;
-  for (const { text, reason } of windowsRefusalsIn(command)) note(scope, text, 'refuse', reason);
+  for (const line of command.split('\n')) {
+    if (!escapedEnd.test(line)) continue;
+    spend(scope.shared, 1 + (line.length >> 4));
+    for (const { text, reason } of windowsRefusalsIn(line)) note(scope, text, 'refuse', reason);
+  }
 }
 
 const unguarded = (judgement: CommandJudgement): Judged => ({ judgement, guarded: false });

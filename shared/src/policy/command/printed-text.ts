@@ -95,7 +95,9 @@ function printedByCommand(node: Command, scope: Scope): string | undefined {
   if (/^(get-childitem|gci)$/i.test(name)) return node.args.map(({ text }) => text).join(' ');
   if (name === 'echo')
     return inDoubt(unescaped(words.filter((word) => !/^-[neE]+$/.test(word)).join(' ')), words);
-  return name === 'printf' ? inDoubt(formatted(words), words.slice(1)) : undefined;
+  return name === 'printf'
+    ? inDoubt(formatted(words), words[0]?.includes('%b') === true ? words : [])
+    : undefined;
 }
 
 /** What `find` prints is what it finds, unless it is told to print something else. */
@@ -132,17 +134,23 @@ const maxLength = 100 * 1024;
 
 /** The format is used again until no value is left. */
 function formatted(words: readonly string[]): string {
-  const [format = '', ...values] = words[0] === '--' ? words.slice(1) : words;
+  const [written = '', ...values] = words[0] === '--' ? words.slice(1) : words;
+  // only the format's backslashes count, and those of values for `%b`
+  const format = unescaped(written);
   const left = values.slice(0, maxValues);
   let text = '';
   do {
     const before = left.length;
     text += format.replace(/%%|%[-+ #0-9.*]*[a-zA-Z]/g, (found) =>
-      found === '%%' ? '%' : (left.shift() ?? ''),
+      found === '%%' ? '%' : valueFor(found, left.shift() ?? ''),
     );
     if (left.length === before || text.length > maxLength) break;
   } while (left.length > 0);
-  return unescaped(text);
+  return text;
+}
+
+function valueFor(directive: string, value: string): string {
+  return directive.endsWith('b') ? unescaped(value) : value;
 }
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', a: '', b: '', c: '', e: '' };

@@ -136,7 +136,11 @@ function variableTexts(name: string, scope: Scope, quoted: boolean): readonly st
     return [ownIdentity[name] ?? mark.unknown];
   if (name === 'IFS' && !scope.shared.variables.has('IFS')) return [quoted ? ' ' : mark.split];
   const positional = positionalTexts(name, scope);
-  const found = positional ?? scope.shared.variables.get(name);
+  const assigned = scope.shared.variables.get(name);
+  const found =
+    positional === undefined || assigned === undefined
+      ? (positional ?? assigned)
+      : [...positional, ...assigned];
   if (found === undefined) return [mark.unknown];
   const texts = quoted ? wholeTexts(name, found) : found.flatMap((text) => splitTexts(text, scope));
   return positional !== undefined || scope.certain.has(name) ? texts : [...texts, mark.unknown];

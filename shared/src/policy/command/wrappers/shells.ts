@@ -52,8 +52,11 @@ export function readShell(call: Call): ShellReading {
   if (/^\/(dev\/(stdin|fd\/\d+)|proc\/(self|\$\$)\/fd\/\d+)$/.test(first ?? '')) input = true;
   if (!code) return { inner: undefined, readsInput: input || first === undefined };
   if (first === undefined) return { inner: undefined, readsInput: true };
+  const given = call.words.slice(index + 1);
+  // `$0` is the shell unless it is given
+  const positional = given.length > 0 ? given : call.words.slice(0, 1);
   return {
-    inner: { from: index, run: { code: first, positional: call.words.slice(index + 1) } },
+    inner: { from: index, run: { code: first, positional } },
     readsInput: false,
   };
 }

@@ -18,26 +18,31 @@ const xargs: WrapperGrammar = {
  * @param text what it reads, where that is known
  */
 export function readXargs(call: Call, text: string | undefined): Inner[] {
+  const { starts } = readWrapper(xargs, call.words, 1);
+  const options = call.words.slice(0, starts[0]);
   const blank = (text ?? '').split(/[\s\0]+/);
   // what ends an item is an option's to say, so that blanks may belong to it
-  const sets = endsItems(call.words)
+  const sets = endsItems(options)
     ? [blank, (text ?? '').split('\0'), [(text ?? '').trim()]]
     : holdsQuotes(text ?? '')
       ? [blank, (text ?? '').replaceAll(quotes, '').split(/\s+/)]
       : [blank];
-  const holder = placeholder(call.words);
-  const rest = readsAll(call.words, text) ? [] : [mark.unknown];
-  return readWrapper(xargs, call.words, 1).starts.flatMap((from, reading) => {
+  // without input, or with an item that is empty, the words stand alone
+  const alone: readonly string[][] = [...sets, []];
+  const holder = placeholder(options);
+  const rest = readsAll(options, text) ? [] : [mark.unknown];
+  return starts.flatMap((from, reading) => {
     const own = call.words.slice(from);
     const doubtful = reading > 0 ? { refusalsOnly: true as const } : {};
     if (holder === undefined || holder === '') {
-      return sets.map((items, set) => {
-        const words = [...own, ...items.filter((word) => word !== ''), ...rest];
+      return alone.map((items, set) => {
+        const added = items.filter((word) => word !== '');
+        const words = [...own, ...added, ...(set < sets.length ? rest : [])];
         const raws = [...call.raws.slice(from), ...words.slice(own.length).map(() => '')];
         return { from, run: { words, raws }, ...(set > 0 ? { refusalsOnly: true as const } : doubtful) };
       });
     }
-    return itemsOf(text, call.words, rest).map((value) => ({
+    return itemsOf(text, options, rest).map((value) => ({
       from,
       run: { words: own.map((word) => word.replaceAll(holder, () => value)), raws: call.raws.slice(from) },
       ...doubtful,
