@@ -3,10 +3,19 @@ import { inputOf } from './redirections.ts';
 import { spend } from './scope.ts';
 import type { Scope } from './scope.ts';
 import { forEachChild } from './syntax/bash-syntax.ts';
-import type { Redirection, SyntaxNode } from './syntax/bash-syntax.ts';
+import type { Command, Redirection, SyntaxNode } from './syntax/bash-syntax.ts';
 
 /** Builtins that put what they read into variables. */
 export const readers = /\b(read|mapfile|readarray)\b/;
+
+/** Name and words of a command, behind `command`, `builtin` and variables that may be empty. */
+export function builtinOf({ name, args }: Command): { name: string; args: Command['args'] } {
+  const own = name?.value ?? '';
+  if (name === undefined || !/^(command|builtin)$|^\$/.test(own)) return { name: own, args };
+  const at = args.findIndex(({ text }) => !text.startsWith('-'));
+  const first = args[at];
+  return first?.type === 'Word' ? { name: first.value, args: args.slice(at + 1) } : { name: own, args };
+}
 
 /** More lines than this of one text are not followed. */
 const maxLines = 8;
@@ -36,8 +45,9 @@ function fileText(redirects: readonly Redirection[], scope: Scope): string | und
 /** Every line goes to each name; with several names each field does, for `IFS` decides which is whose. */
 function fillReaders(node: SyntaxNode, text: string, scope: Scope, add: Add): void {
   spend(scope.shared, 1 + (text.length >> 6));
-  if (node.type === 'Command' && readers.test(node.name?.value ?? '')) {
-    const names = node.args.flatMap((arg) =>
+  const builtin = node.type === 'Command' ? builtinOf(node) : undefined;
+  if (builtin !== undefined && readers.test(builtin.name)) {
+    const names = builtin.args.flatMap((arg) =>
       arg.type === 'Word' && /^[A-Za-z_]\w*$/.test(arg.value) ? [arg.value] : [],
     );
     const lines = text.split(/[\n\0]/);

@@ -1,4 +1,4 @@
-import { collectRead, readers } from './collect-read.ts';
+import { builtinOf, collectRead, readers } from './collect-read.ts';
 import { spend } from './scope.ts';
 import type { Scope } from './scope.ts';
 import { forEachChild } from './syntax/bash-syntax.ts';
@@ -78,9 +78,10 @@ function joined(scope: Scope, node: Assignment): string[] {
 }
 
 /** `set -- A B` and `f A B` of a function: what `$1`, `$2`, `"$@"` may be. */
-function collectParameters({ name, args }: Command, scope: Scope, functions: ReadonlySet<string>): void {
-  const isSet = name?.value === 'set';
-  if (name === undefined || (!isSet && !functions.has(name.value))) return;
+function collectParameters(command: Command, scope: Scope, functions: ReadonlySet<string>): void {
+  const { name, args } = builtinOf(command);
+  const isSet = name === 'set';
+  if (!isSet && !functions.has(name)) return;
   const from = isSet ? args.findIndex((arg) => arg.text === '--') + 1 : 0;
   if (isSet && from === 0) return;
   const values = args

@@ -9,7 +9,9 @@ const reason = 'evaluates a text as arithmetic that is known only when it runs';
 /** Names in a text that bash evaluates as arithmetic: what they hold is evaluated in turn. */
 export function noteEvaluated(text: string, scope: Scope): void {
   spend(scope.shared, 1 + (text.length >> 6));
-  for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) scope.shared.evaluated.add(name);
+  // what stands in a substitution is a command and no expression
+  const own = text.replace(/\$\([^()]*\)/g, ' ');
+  for (const [name] of own.matchAll(/[A-Za-z_]\w*/g)) scope.shared.evaluated.add(name);
 }
 
 /** A variable that a program's output went into. */

@@ -31,5 +31,10 @@ export function readsCodeFromInput(call: Call): boolean {
   if (call.name === 'source' || call.name === '.')
     return words.some((word) => /^(\/dev\/stdin|\/dev\/fd\/0|-)$/.test(word));
   if (words.some((word) => word === '-' || word === '/dev/stdin')) return true;
+  // python's -v only talks more
+  const tells = /^(python|pypy)/.test(call.name)
+    ? /^(-V|--version|-h|--help)$/
+    : /^(-v|-V|--version|-h|--help)$/;
+  if (words.length === 1 && tells.test(words[0] ?? '')) return false;
   return !words.some((word) => !word.startsWith('-') || /^-[a-zA-Z]*[cemprE]$/.test(word));
 }

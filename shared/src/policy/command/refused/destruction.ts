@@ -219,7 +219,7 @@ export const formatterName = /^(mkfs|newfs)([._].+)?$/;
 const listsOnly = /^(-l|--list|-d|--dump|-s|--show-size|print|-m|-j|--json|-V|--version|-h|--help)$/;
 
 const partitions: Refusal = (call) => {
-  const rest = call.words.slice(1).filter((word) => !word.startsWith('/dev/'));
+  const rest = call.words.slice(1).filter((word) => !word.startsWith('/dev/') && word !== mark.unknown);
   return rest.length > 0 && rest.every((word) => listsOnly.test(word)) ? undefined : 'partitions a disk';
 };
 

@@ -10,7 +10,9 @@ const xargs: WrapperGrammar = {
   valued: list(
     '-a --arg-file -d --delimiter -E -I -L --max-lines -n --max-args -P --max-procs -s --max-chars --process-slot-var -R -S -J',
   ),
-  flags: list('--null --interactive --no-run-if-empty --verbose --exit --open-tty --show-limits'),
+  flags: list(
+    '-0 -p -r -t -x -o --null --interactive --no-run-if-empty --verbose --exit --open-tty --show-limits',
+  ),
 };
 
 /**
