@@ -90,6 +90,9 @@ const commonSettings = [
   'max_connections=500',
   'log_timezone=UTC',
   'timezone=UTC',
+  // its log is a service's log: no values (DETAIL) and no statement of what it refuses
+  'log_error_verbosity=terse',
+  'log_min_error_statement=panic',
 ];
 export const durableSettings = commonSettings;
 const testSettings = [...commonSettings, 'fsync=off', 'full_page_writes=off', 'synchronous_commit=off'];

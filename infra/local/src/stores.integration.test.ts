@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { Redis } from 'ioredis';
@@ -57,6 +58,24 @@ test('a store that is killed comes back with what it kept', async (t) => {
   }
   await readBack(stores);
   assert.ok(said.includes('redis was ended by SIGKILL; restart 1'), said.join('\n'));
+});
+
+test('what Postgres refuses is in its log without the values and the statement', async (t) => {
+  const data = openDataFolder({}, scratchFolder(t));
+  const stores = await startStores(data, openPortBook(data), readLocalConfig({}), {
+    durable: true,
+    say: () => undefined,
+  });
+  t.after(stores.stop);
+  const marker = 'PLANTEDvalueMARKER';
+  await withPostgres(stores, async (client) => {
+    await client.query('CREATE TABLE once (word text UNIQUE)');
+    const refused = client.query(`INSERT INTO once VALUES ('${marker}'), ('${marker}')`);
+    await assert.rejects(refused, (error: pg.DatabaseError) => error.detail?.includes(marker) === true);
+  });
+  const log = readFileSync(join(data.folder('logs'), 'postgres.log'), 'utf8');
+  assert.match(log, /duplicate key value violates unique constraint "once_word_key"/);
+  assert.doesNotMatch(log, new RegExp(marker));
 });
 
 test('a variable replaces its store', async (t) => {
