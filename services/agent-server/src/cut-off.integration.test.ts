@@ -22,21 +22,36 @@ async function startHanging(t: TestContext) {
   return { bench, order };
 }
 
-for (const [how, cut] of [
-  ['refuses', 'goAway'],
-  ['says nothing', 'fallSilent'],
-] as const) {
-  test(`a server whose dispatcher ${how} destroys its sandboxes when the lease ends, by itself`, async (t) => {
-    const { bench } = await startHanging(t);
-    await bench.dispatcher[cut]();
-    const began = performance.now();
-    await bench.dispatcher.until(() => bench.server.status().held.length === 0, leaseMs + destroyedWithinMs);
-    // What a session held is gone from the machine, not only from the server's books.
-    assert.deepEqual(await bench.leftovers(), []);
-    assert.ok(performance.now() - began < leaseMs + destroyedWithinMs);
-    assert.equal(bench.dispatcher.results.length, 0);
-  });
-}
+test('a server that hears nothing of its dispatcher destroys its sandboxes when the lease ends, by itself', async (t) => {
+  const { bench } = await startHanging(t);
+  await bench.dispatcher.fallSilent();
+  const began = performance.now();
+  await bench.dispatcher.until(() => bench.server.status().held.length === 0, leaseMs + destroyedWithinMs);
+  // What a session held is gone from the machine, not only from the server's books.
+  assert.deepEqual(await bench.leftovers(), []);
+  assert.ok(performance.now() - began < leaseMs + destroyedWithinMs);
+  assert.equal(bench.dispatcher.results.length, 0);
+});
+
+test('a dispatcher that is down costs no session: connections are turned down, and nobody is cut off', async (t) => {
+  const bench = await startBench(t);
+  bench.dispatcher.leaseMs = 500;
+  play(bench, [
+    { blocks: [{ id: 'short', tool: 'run_command', input: { command: 'echo begun; sleep 1' } }] },
+    { blocks: [{ text: 'Done.' }] },
+  ]);
+  const order = bench.order({ leaseMs: 500 });
+  await bench.put(order);
+  await eventOf(bench, order.sessionId, 'output');
+  await bench.dispatcher.goAway();
+  // Three leases, first without anybody at the address, then with somebody who turns each down.
+  const threeLeases = performance.now() + 1500;
+  await bench.dispatcher.until(() => performance.now() > threeLeases);
+  await bench.dispatcher.missed(6);
+  assert.equal(bench.server.status().held.length, 1);
+  await bench.dispatcher.comeBack();
+  assert.equal((await resultOf(bench, order.sessionId)).reason, 'finished');
+});
 
 test('a dispatcher that answers and cannot renew since its record is away costs no session', async (t) => {
   const bench = await startBench(t);

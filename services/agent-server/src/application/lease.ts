@@ -11,7 +11,10 @@ const leastSilenceMs = 1000;
 export interface Lease {
   /** @param sentAtMs boot-time clock when the request left, so that a slow answer shortens and never lengthens it */
   renew(sentAtMs: number, leaseMs: number): void;
-  /** The dispatcher has answered what was sent then, also where it could renew nothing since its record is away. */
+  /**
+   * Something came back of what was sent then, also where nothing could be renewed: the record is away, or no dispatcher
+   * runs and connections are turned down.
+   */
   heard(sentAtMs: number): void;
   valid(): boolean;
   /** Resolves while the lease holds; else waits for the renewal. Every act of a session passes here first. */

@@ -1,5 +1,5 @@
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
-import { gotNoAnswer } from '../application/no-answer.ts';
+import { heardNothing } from '../application/no-answer.ts';
 import { createGate } from '../application/signal-gate.ts';
 import type { Dispatcher } from '../application/ports/dispatcher.ts';
 import type { Log } from '../application/ports/log.ts';
@@ -68,7 +68,7 @@ export function createHeartbeat(deps: {
       reachable = true;
     } catch (error) {
       if (signal.aborted) return;
-      if (!gotNoAnswer(error)) deps.desk.heard(sentAt);
+      if (!heardNothing(error)) deps.desk.heard(sentAt);
       if (reachable) deps.log.warn({ err: error }, 'the dispatcher does not answer heartbeats');
       reachable = false;
     }
