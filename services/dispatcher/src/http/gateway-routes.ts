@@ -15,13 +15,11 @@ import { modelEndpoints } from '../application/ports/model-provider.ts';
 import type { ModelEndpoint } from '../application/ports/model-provider.ts';
 import type { App } from './app.ts';
 import { hangUpOf } from './attempt-params.ts';
+import { gatewayBodyLimit, gatewayFault } from './gateway-fault.ts';
 import { serverOf } from './identity.ts';
 import { traceOf } from './trace-requests.ts';
 
 export type GatewayDeps = RelayDeps & CheckDeps;
-
-/** Longest request to a model: pictures and long histories. Bytes. */
-const gatewayBodyLimit = 32 * 1024 * 1024;
 
 /**
  * Internal listener: the model gateway. Its requests are read as bytes, since what is relayed and what is counted must
@@ -65,7 +63,7 @@ function registerModels(scope: App, deps: GatewayDeps, shape: ErrorShape): void 
 /** Errors have the API's shape, since its clients are the API's. */
 function inShapeOf(shape: ErrorShape) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const answer = toWireError(fromFastify(error), shape);
+    const answer = toWireError(gatewayFault(error), shape);
     if (answer.status >= 500)
       request.log.warn({ err: error, request: request.id }, 'a model exchange failed');
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
@@ -85,14 +83,6 @@ function relayTokenOf(headers: Readonly<Record<string, string | string[] | undef
 function bytesOf(body: unknown): Buffer {
   if (Buffer.isBuffer(body)) return body;
   throw new CodedError('request_invalid', 'The request has no body.');
-}
-
-function fromFastify(error: FastifyError): unknown {
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new CodedError('payload_too_large', `A request has at most ${gatewayBodyLimit} bytes.`);
-  if (error.code?.startsWith('FST_') && (error.statusCode ?? 500) < 500)
-    return new CodedError('request_invalid', error.message);
-  return error;
 }
 
 /** The raw response: chunks go out as they came in, and a slow client holds the provider up, not the memory. */
