@@ -20,8 +20,10 @@ export interface CrashBook {
   planOf(part: string): string;
   /** Nobody dies before this. */
   begin(): void;
-  /** A part's next life ends at this point: for points that are passed once in a fleet's life, before the storm. */
+  /** A part's life ends at this point: for points that are passed once in a fleet's life, before the storm. */
   plan(part: string, point: string): void;
+  /** Whether somebody of the kind has died at the point. */
+  hasDied(kind: PartKind, point: string): boolean;
   /** Writes the plans anew: victims die at the first point that nobody has died at yet. */
   write(): void;
   /** Who dies at the first point that nobody has died at. */
@@ -41,6 +43,9 @@ export interface CrashBookOptions {
 
 /** Writes of the plans, two a second, until another dispatcher is spared. */
 const roundsOfTurn = 60;
+
+/** So few points are shared out no more. */
+const rareLeft = 8;
 
 const kinds = ['dispatcher', 'server', 'real', 'exporter'] as const satisfies readonly PartKind[];
 
@@ -88,7 +93,10 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
       for (const { name } of parts.filter((part) => part.kind === kind)) {
         const place = victims.indexOf(name);
         // They share what is left, and each gets the others' share in turn: some points only the leader comes by.
-        const share = left.filter((_, at) => (at + turn()) % victims.length === place);
+        // The last few are rare, and whoever comes by them first dies.
+        const share = left.filter(
+          (_, at) => place !== -1 && (left.length <= rareLeft || (at + turn()) % victims.length === place),
+        );
         const plan: CrashPlan = {
           todo: ended ? [] : share,
           chance: ended ? 0 : chance,
@@ -104,6 +112,10 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
     plan: (part, point) => {
       const plan: CrashPlan = { todo: [point], chance: 0, seed, log: logOf(part) };
       writePlan(part, plan);
+    },
+    hasDied: (kind, point) => {
+      const { seen, left } = read(kind);
+      return seen.includes(point) && !left.includes(point);
     },
     write,
     victims: () => kinds.flatMap((kind) => (read(kind).left.length === 0 ? [] : victimsOf(kind))),

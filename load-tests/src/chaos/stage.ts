@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { createApiClient } from '@lemniscate/cli/api-client.ts';
@@ -66,6 +67,8 @@ export interface StageOptions {
   readonly seed: number;
   readonly withRealServer: boolean;
   readonly crashChance: number;
+  /** Whether somebody has to die at points that are passed while the stage is set up. */
+  readonly exhaustive: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly say: (line: string) => void;
 }
@@ -306,8 +309,11 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
   const projects = ['chaos-large', 'chaos-small', 'chaos-capped'];
   const realProject = options.withRealServer ? 'chaos-real' : null;
   const client = createApiClient({ url: apiUrls.at(-1) ?? '', token });
+  const makeProject = (id: string) =>
+    client.json('/v1/projects', z.unknown(), { method: 'POST', body: { id, policy } });
+  if (options.exhaustive) await dieInSetUp(book, `dispatcher-${dispatchers}`, makeProject);
   for (const id of [...projects, ...(realProject === null ? [] : [realProject])])
-    await retried(() => client.json('/v1/projects', z.unknown(), { method: 'POST', body: { id, policy } }));
+    await retried(() => makeProject(id));
   await database.query(`UPDATE projects SET queue_weight = 4 WHERE id = 'chaos-large'`);
   await database.query(`UPDATE projects SET max_concurrent = 6 WHERE id = 'chaos-capped'`);
   await database.query(`UPDATE projects SET pool = 'real' WHERE id = 'chaos-real'`);
@@ -330,13 +336,45 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
   };
 }
 
+/** A dispatcher passes these when its first person comes and projects are made, and not in a storm. */
+const setUpPoints = ['write postgres/people-map', 'commit projects/change-policy'].flatMap((name) => [
+  `${name}:before`,
+  `${name}:after`,
+]);
+/** Longer than whoever lives takes to see a new plan. Milliseconds. */
+const planSeenMs = 1_000;
+const setUpDeathMs = 60_000;
+
+/** @param make makes a project, at the dispatcher that is to die */
+async function dieInSetUp(
+  book: CrashBook,
+  name: string,
+  make: (project: string) => Promise<unknown>,
+): Promise<void> {
+  let number = 0;
+  for (const point of setUpPoints) {
+    book.plan(name, point);
+    await delay(planSeenMs);
+    let fault: unknown;
+    for (const until = performance.now() + setUpDeathMs; !book.hasDied('dispatcher', point);) {
+      if (performance.now() > until)
+        throw new Error(`nobody died at ${point} while the stage was set up`, { cause: fault });
+      number += 1;
+      // It dies of it, or is not up again yet.
+      await make(`chaos-set-up-${number}`).catch((error: unknown) => (fault = error));
+      await delay(200);
+    }
+  }
+  book.write();
+}
+
 async function retried<Value>(act: () => Promise<Value>): Promise<Value> {
   for (let tries = 1; ; tries += 1)
     try {
       return await act();
     } catch (error) {
       if (tries === 20) throw error;
-      await new Promise((settle) => setTimeout(settle, 500));
+      await delay(500);
     }
 }
 
