@@ -120,7 +120,7 @@ function readTabled(call: Call, grammar: WrapperGrammar): Inner[] {
   const { starts, codes } = readWrapper(grammar, call.words, begin);
   const tool = grammar.tool === true ? { refusalsOnly: true as const } : {};
   const input = grammar.ownInput === true ? {} : { keepsInput: true as const };
-  const place = call.name === 'env' ? workingDirectory(call) : {};
+  const place = call.name === 'env' ? workingDirectory(call.words.slice(0, starts[0])) : {};
   const inners: Inner[] = codes.map(({ code, from }) => ({
     from,
     run: { code: call.name === 'env' ? [code, ...call.words.slice(from + 1)].join(' ') : code },
@@ -158,9 +158,10 @@ function runAt(call: Call, grammar: WrapperGrammar, from: number): Inner['run'] 
   return { words, raws: call.raws.slice(from) };
 }
 
-function workingDirectory(call: Call): { cwd?: string } {
-  for (const [index, word] of call.words.entries()) {
-    if (word === '-C' || word === '--chdir') return { cwd: call.words[index + 1] ?? '' };
+/** `env -C FOLDER`; what it runs may have a `-C` of its own. */
+function workingDirectory(words: readonly string[]): { cwd?: string } {
+  for (const [index, word] of words.entries()) {
+    if (word === '-C' || word === '--chdir') return { cwd: words[index + 1] ?? '' };
     const attached = /^(?:-C|--chdir=)(.+)$/s.exec(word)?.[1];
     if (attached !== undefined) return { cwd: attached };
   }
