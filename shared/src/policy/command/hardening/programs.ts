@@ -356,8 +356,21 @@ const source: Doubts = (call) => {
 const shopt: Doubts = (call) =>
   doubtAt(call.words.indexOf('expand_aliases'), 'lets aliases replace commands');
 
-const set: Doubts = (call) =>
-  doubtAt(call.words.indexOf('-k'), 'makes every NAME=value an environment variable');
+/** `-k` takes assignments for variables wherever they stand, and history writes commands that nobody has read. */
+const set: Doubts = ({ words }) => {
+  const end = words.includes('--') ? words.indexOf('--') : words.length;
+  return doubtAt(
+    words
+      .slice(0, end)
+      .findIndex(
+        (word, place) =>
+          place > 0 &&
+          (/^-[a-zA-Z]*[kH]/.test(word) ||
+            (/^-[a-zA-Z]*o$/.test(words[place - 1] ?? '') && /^(keyword|histexpand|history)$/.test(word))),
+      ),
+    'changes how the lines that follow are read',
+  );
+};
 
 /** The second operand is what they write. @param valued options whose value is the next word */
 const writesSecond =
