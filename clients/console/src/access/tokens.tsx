@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { ask } from '@lemniscate/api/client.ts';
 import { roles } from '@lemniscate/shared/identity/roles.ts';
 import type { Role } from '@lemniscate/shared/identity/roles.ts';
@@ -9,9 +9,9 @@ import type { Scope } from '@lemniscate/shared/identity/scopes.ts';
 import { api } from '../api/client.ts';
 import { useAct, useProjects } from '../api/queries.ts';
 import { actsColumn, DataTable } from '../parts/data-table.tsx';
+import { FormDialog, SecretDialog } from '../parts/dialog.tsx';
 import { moment } from '../parts/format.ts';
-import { Badge, Button, Card, Dialog, Empty, Loaded } from '../parts/parts.tsx';
-import { Secret } from '../parts/secret.tsx';
+import { Badge, Button, Card, Empty, Loaded } from '../parts/parts.tsx';
 import { shownLine } from '../session/plain-text.ts';
 
 const key = ['tokens'] as const;
@@ -100,106 +100,91 @@ function NewToken({ onClose }: { onClose: () => void }): ReactNode {
       ),
     [key],
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    make.mutate();
-  };
   if (make.data !== undefined)
     return (
-      <Dialog title="The token is there" onClose={onClose}>
-        <div className="dialog-body stack">
-          <p>It works until {moment(make.data.expiresAt)} and is not shown again.</p>
-          <Secret label="Token" value={make.data.token} />
-        </div>
-        <div className="dialog-foot">
-          <Button look="primary" onClick={onClose}>
-            Done
-          </Button>
-        </div>
-      </Dialog>
+      <SecretDialog
+        title="The token is there"
+        secrets={[{ label: 'Token', value: make.data.token }]}
+        onClose={onClose}
+      >
+        It works until {moment(make.data.expiresAt)} and is not shown again.
+      </SecretDialog>
     );
   return (
-    <Dialog title="New token" onClose={onClose}>
-      <form onSubmit={submit}>
-        <div className="dialog-body stack">
-          <label className="field">
-            <span>What it is for</span>
-            <input
-              className="input"
-              data-first
-              required
-              maxLength={100}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          </label>
-          <div className="row">
-            <label className="field grow">
-              <span>Role</span>
-              <select
-                className="input"
-                value={role}
-                onChange={(event) => setRole(roles.find((one) => one === event.target.value) ?? role)}
-              >
-                {roles.map((one) => (
-                  <option key={one} value={one}>
-                    {one.replaceAll('_', ' ')}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <label className="field grow">
-              <span>Where</span>
-              <select className="input" value={project} onChange={(event) => setProject(event.target.value)}>
-                <option value="*">every project</option>
-                {projects.map(({ id }) => (
-                  <option key={id}>{id}</option>
-                ))}
-              </select>
-            </label>
-            <label className="field">
-              <span>Days</span>
-              <input
-                className="input"
-                type="number"
-                min={1}
-                max={366}
-                value={days}
-                onChange={(event) => setDays(event.target.value)}
-              />
-            </label>
-          </div>
-          <fieldset>
-            <legend className="label">Scopes</legend>
-            <div className="scope-grid">
-              {scopes.map((scope) => (
-                <label key={scope} className="check">
-                  <input
-                    type="checkbox"
-                    checked={chosen.includes(scope)}
-                    onChange={() =>
-                      setChosen(
-                        chosen.includes(scope) ? chosen.filter((one) => one !== scope) : [...chosen, scope],
-                      )
-                    }
-                  />
-                  <code>{scope}</code>
-                </label>
-              ))}
-            </div>
-          </fieldset>
-        </div>
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            look="primary"
-            disabled={make.isPending || name.trim() === '' || chosen.length === 0}
+    <FormDialog
+      title="New token"
+      act={make}
+      submit={() => make.mutate()}
+      submitWord="Create token"
+      ready={name.trim() !== '' && chosen.length > 0}
+      onClose={onClose}
+    >
+      <label className="field">
+        <span>What it is for</span>
+        <input
+          className="input"
+          data-first
+          required
+          maxLength={100}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </label>
+      <div className="row">
+        <label className="field grow">
+          <span>Role</span>
+          <select
+            className="input"
+            value={role}
+            onChange={(event) => setRole(roles.find((one) => one === event.target.value) ?? role)}
           >
-            Create token
-          </Button>
+            {roles.map((one) => (
+              <option key={one} value={one}>
+                {one.replaceAll('_', ' ')}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="field grow">
+          <span>Where</span>
+          <select className="input" value={project} onChange={(event) => setProject(event.target.value)}>
+            <option value="*">every project</option>
+            {projects.map(({ id }) => (
+              <option key={id}>{id}</option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          <span>Days</span>
+          <input
+            className="input"
+            type="number"
+            min={1}
+            max={366}
+            value={days}
+            onChange={(event) => setDays(event.target.value)}
+          />
+        </label>
+      </div>
+      <fieldset>
+        <legend className="label">Scopes</legend>
+        <div className="scope-grid">
+          {scopes.map((scope) => (
+            <label key={scope} className="check">
+              <input
+                type="checkbox"
+                checked={chosen.includes(scope)}
+                onChange={() =>
+                  setChosen(
+                    chosen.includes(scope) ? chosen.filter((one) => one !== scope) : [...chosen, scope],
+                  )
+                }
+              />
+              <code>{scope}</code>
+            </label>
+          ))}
         </div>
-      </form>
-    </Dialog>
+      </fieldset>
+    </FormDialog>
   );
 }

@@ -5,8 +5,9 @@ import type { CostBudget } from '@lemniscate/shared/costs/cost-report.ts';
 import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
+import { FormDialog } from '../parts/dialog.tsx';
 import { usd } from '../parts/format.ts';
-import { Badge, Button, Card, Dialog, Loaded } from '../parts/parts.tsx';
+import { Badge, Button, Card, Loaded } from '../parts/parts.tsx';
 
 const tones = { ok: 'green', warning: 'amber', exhausted: 'red' } as const;
 const fills = { ok: '', warning: 'amber', exhausted: 'red' } as const;
@@ -114,65 +115,57 @@ function SetBudget({
     onClose,
   );
   return (
-    <Dialog title="Budget of a calendar month" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          set.mutate(amount.trim());
-        }}
-      >
-        <div className="dialog-body">
-          <div className="row" style={{ alignItems: 'flex-end' }}>
-            <label className="field">
-              <span>Of</span>
-              <select
-                className="input"
-                value={scope}
-                onChange={(event) => setScope(event.target.value as typeof scope)}
-              >
-                <option value="project">project</option>
-                <option value="agent">agent</option>
-              </select>
-            </label>
-            <label className="field grow">
-              <span>Name</span>
-              <input
-                className="input"
-                data-first
-                required
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-            </label>
-            <label className="field">
-              <span>US dollars</span>
-              <input
-                className="input num"
-                required
-                inputMode="decimal"
-                pattern="\d+(\.\d+)?"
-                value={amount}
-                onChange={(event) => setAmount(event.target.value)}
-              />
-            </label>
-          </div>
-          <p className="hint">
-            Sessions hold slices of it; when nothing is left, no exchange with a model begins.
-          </p>
-        </div>
-        <div className="dialog-foot">
-          {before.name === '' ? null : (
-            <Button look="danger" disabled={set.isPending} onClick={() => set.mutate(null)}>
-              Remove
-            </Button>
-          )}
-          <span className="grow" />
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={set.isPending}>
-            Set budget
+    <FormDialog
+      title="Budget of a calendar month"
+      act={set}
+      submit={() => set.mutate(amount.trim())}
+      submitWord="Set budget"
+      aside={
+        before.name === '' ? null : (
+          <Button look="danger" disabled={set.isPending} onClick={() => set.mutate(null)}>
+            Remove
           </Button>
-        </div>
-      </form>
-    </Dialog>
+        )
+      }
+      onClose={onClose}
+    >
+      <div className="row" style={{ alignItems: 'flex-end' }}>
+        <label className="field">
+          <span>Of</span>
+          <select
+            className="input"
+            value={scope}
+            onChange={(event) => setScope(event.target.value as typeof scope)}
+          >
+            <option value="project">project</option>
+            <option value="agent">agent</option>
+          </select>
+        </label>
+        <label className="field grow">
+          <span>Name</span>
+          <input
+            className="input"
+            data-first
+            required
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        </label>
+        <label className="field">
+          <span>US dollars</span>
+          <input
+            className="input num"
+            required
+            inputMode="decimal"
+            pattern="\d+(\.\d+)?"
+            value={amount}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+        </label>
+      </div>
+      <p className="hint">
+        Sessions hold slices of it; when nothing is left, no exchange with a model begins.
+      </p>
+    </FormDialog>
   );
 }

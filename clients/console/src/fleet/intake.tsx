@@ -4,8 +4,9 @@ import type { ReactNode } from 'react';
 import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
+import { FormDialog } from '../parts/dialog.tsx';
 import { moment } from '../parts/format.ts';
-import { Button, Dialog } from '../parts/parts.tsx';
+import { Button } from '../parts/parts.tsx';
 import { shownLine } from '../session/plain-text.ts';
 import { useServers } from './servers.tsx';
 import { useQueue } from './use-queue.ts';
@@ -79,44 +80,39 @@ function PauseIntake({ onClose }: { onClose: () => void }): ReactNode {
     ...(queue.data?.projects ?? []).map(({ project }) => `project:${project}`),
   ];
   return (
-    <Dialog title="Pause intake" onClose={onClose}>
-      <div className="dialog-body">
-        <p>New sessions are accepted and wait. What runs goes on.</p>
-        <label className="field">
-          <span>What takes no sessions</span>
-          <input
-            className="input"
-            data-first
-            list="intake-scopes"
-            value={scope}
-            onChange={(event) => setScope(event.target.value)}
-          />
-          <datalist id="intake-scopes">
-            {known.map((name) => (
-              <option key={name} value={name} />
-            ))}
-          </datalist>
-        </label>
-        <label className="field">
-          <span>Why, for whoever looks</span>
-          <input
-            className="input"
-            maxLength={1_000}
-            value={note}
-            onChange={(event) => setNote(event.target.value)}
-          />
-        </label>
-      </div>
-      <div className="dialog-foot">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button
-          look="primary"
-          disabled={pause.isPending || scope.trim() === ''}
-          onClick={() => pause.mutate()}
-        >
-          Pause
-        </Button>
-      </div>
-    </Dialog>
+    <FormDialog
+      title="Pause intake"
+      act={pause}
+      submit={() => pause.mutate()}
+      submitWord="Pause"
+      ready={scope.trim() !== ''}
+      onClose={onClose}
+    >
+      <p>New sessions are accepted and wait. What runs goes on.</p>
+      <label className="field">
+        <span>What takes no sessions</span>
+        <input
+          className="input"
+          data-first
+          list="intake-scopes"
+          value={scope}
+          onChange={(event) => setScope(event.target.value)}
+        />
+        <datalist id="intake-scopes">
+          {known.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      </label>
+      <label className="field">
+        <span>Why, for whoever looks</span>
+        <input
+          className="input"
+          maxLength={1_000}
+          value={note}
+          onChange={(event) => setNote(event.target.value)}
+        />
+      </label>
+    </FormDialog>
   );
 }

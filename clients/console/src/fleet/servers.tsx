@@ -5,8 +5,9 @@ import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
+import { FormDialog } from '../parts/dialog.tsx';
 import { moment, plural } from '../parts/format.ts';
-import { Age, Badge, Button, Card, Dialog, Empty, Loaded, useNow } from '../parts/parts.tsx';
+import { Age, Badge, Button, Card, Empty, Loaded, useNow } from '../parts/parts.tsx';
 import type { Tone } from '../parts/session-state.ts';
 import { shownLine } from '../session/plain-text.ts';
 
@@ -192,31 +193,29 @@ function Drain({ server, onClose }: { server: ServerView; onClose: () => void })
     onClose,
   );
   return (
-    <Dialog title={`Drain ${server.id}`} onClose={onClose}>
-      <div className="dialog-body" style={{ textAlign: 'left', whiteSpace: 'normal' }}>
-        <p>It gets no new sessions. {plural(server.held, 'session')} run there now.</p>
-        <label className="field">
-          <span>And then</span>
-          <select
-            className="input"
-            data-first
-            value={deadline}
-            onChange={(event) => setDeadline(event.target.value)}
-          >
-            {deadlines.map(([seconds, words]) => (
-              <option key={seconds} value={seconds}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
-      <div className="dialog-foot">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" disabled={drain.isPending} onClick={() => drain.mutate()}>
-          Drain server
-        </Button>
-      </div>
-    </Dialog>
+    <FormDialog
+      title={`Drain ${server.id}`}
+      act={drain}
+      submit={() => drain.mutate()}
+      submitWord="Drain server"
+      onClose={onClose}
+    >
+      <p>It gets no new sessions. {plural(server.held, 'session')} run there now.</p>
+      <label className="field">
+        <span>And then</span>
+        <select
+          className="input"
+          data-first
+          value={deadline}
+          onChange={(event) => setDeadline(event.target.value)}
+        >
+          {deadlines.map(([seconds, words]) => (
+            <option key={seconds} value={seconds}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+    </FormDialog>
   );
 }

@@ -3,8 +3,9 @@ import type { ReactNode } from 'react';
 import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole } from '../api/queries.ts';
+import { FormDialog } from '../parts/dialog.tsx';
 import { plural } from '../parts/format.ts';
-import { Button, Dialog } from '../parts/parts.tsx';
+import { Button } from '../parts/parts.tsx';
 import { toast } from '../parts/toasts.tsx';
 
 const words = 'stop everything';
@@ -41,37 +42,37 @@ function Ask({ onClose }: { onClose: () => void }): ReactNode {
     },
   );
   return (
-    <Dialog title="Stop everything" onClose={onClose}>
-      <div className="dialog-body">
-        <p>
-          Ends every session of the fleet at once, throws away what they have not handed in, and lets none
-          start until intake is resumed. It is in the audit log under your name.
-        </p>
-        <label className="field">
-          <span>What the people whose sessions end are told</span>
-          <input
-            className="input"
-            maxLength={1_000}
-            value={note}
-            onChange={(event) => setNote(event.target.value)}
-          />
-        </label>
-        <label className="field">
-          <span>Write “{words}” to confirm</span>
-          <input
-            className="input"
-            data-first
-            value={confirm}
-            onChange={(event) => setConfirm(event.target.value)}
-          />
-        </label>
-      </div>
-      <div className="dialog-foot">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="danger" disabled={stop.isPending || confirm !== words} onClick={() => stop.mutate()}>
-          Stop every session
-        </Button>
-      </div>
-    </Dialog>
+    <FormDialog
+      title="Stop everything"
+      act={stop}
+      submit={() => stop.mutate()}
+      submitWord="Stop every session"
+      look="danger-solid"
+      ready={confirm === words}
+      onClose={onClose}
+    >
+      <p>
+        Ends every session of the fleet at once, throws away what they have not handed in, and lets none start
+        until intake is resumed. It is in the audit log under your name.
+      </p>
+      <label className="field">
+        <span>What the people whose sessions end are told</span>
+        <input
+          className="input"
+          maxLength={1_000}
+          value={note}
+          onChange={(event) => setNote(event.target.value)}
+        />
+      </label>
+      <label className="field">
+        <span>Write “{words}” to confirm</span>
+        <input
+          className="input"
+          data-first
+          value={confirm}
+          onChange={(event) => setConfirm(event.target.value)}
+        />
+      </label>
+    </FormDialog>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useId, useState } from 'react';
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import { isApiError } from '../api/client.ts';
@@ -173,34 +173,6 @@ export function Age({ at, now }: { at: string; now: number }): ReactNode {
     <time dateTime={at} title={moment(at)} className="num">
       {ago(at, now)}
     </time>
-  );
-}
-
-/** A modal dialog. The browser keeps the focus inside and gives it back. */
-export function Dialog({
-  title,
-  onClose,
-  children,
-}: {
-  title: string;
-  onClose: () => void;
-  children: ReactNode;
-}): ReactNode {
-  const element = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  useEffect(() => {
-    element.current?.showModal();
-    // The browser takes the first button; what the dialog was opened for comes first.
-    element.current?.querySelector<HTMLElement>('[data-first]')?.focus();
-  }, []);
-  return (
-    <dialog ref={element} className="dialog" aria-labelledby={id} onClose={onClose}>
-      <div className="dialog-head">
-        <h1 id={id}>{title}</h1>
-        <Button look="quiet" icon="cross" onClick={onClose} aria-label="Close" />
-      </div>
-      {children}
-    </dialog>
   );
 }
 

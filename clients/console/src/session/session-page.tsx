@@ -5,8 +5,9 @@ import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useHasRole, useSession } from '../api/queries.ts';
+import { FormDialog } from '../parts/dialog.tsx';
 import { LiveMark } from '../parts/live-mark.tsx';
-import { Button, Dialog, isLive, Loaded, StateBadge } from '../parts/parts.tsx';
+import { Button, isLive, Loaded, StateBadge } from '../parts/parts.tsx';
 import { modKey, useShortcuts } from '../parts/shortcuts.ts';
 import { Composer } from './composer.tsx';
 import { shownLine } from './plain-text.ts';
@@ -100,28 +101,27 @@ function Revoke({ session, onClose }: { session: SessionView; onClose: () => voi
     onClose,
   );
   return (
-    <Dialog title="Revoke this session" onClose={onClose}>
-      <div className="dialog-body">
-        <p>
-          Its sandbox is destroyed at once, nothing of its work is kept, and the audit log names you. This
-          cannot be taken back.
-        </p>
-        <label className="field">
-          <span>What its person is told</span>
-          <input
-            className="input"
-            value={note}
-            maxLength={1000}
-            onChange={(event) => setNote(event.target.value)}
-          />
-        </label>
-      </div>
-      <div className="dialog-foot">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="danger-solid" disabled={revoke.isPending} onClick={() => revoke.mutate()}>
-          Revoke session
-        </Button>
-      </div>
-    </Dialog>
+    <FormDialog
+      title="Revoke this session"
+      act={revoke}
+      submit={() => revoke.mutate()}
+      submitWord="Revoke session"
+      look="danger-solid"
+      onClose={onClose}
+    >
+      <p>
+        Its sandbox is destroyed at once, nothing of its work is kept, and the audit log names you. This
+        cannot be taken back.
+      </p>
+      <label className="field">
+        <span>What its person is told</span>
+        <input
+          className="input"
+          value={note}
+          maxLength={1000}
+          onChange={(event) => setNote(event.target.value)}
+        />
+      </label>
+    </FormDialog>
   );
 }

@@ -1,12 +1,12 @@
 import { useState } from 'react';
-import type { FormEvent, KeyboardEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import { ask } from '@lemniscate/api/client.ts';
 import type { BodyOf } from '@lemniscate/api/client.ts';
-import { api, isApiError } from '../api/client.ts';
+import { api } from '../api/client.ts';
 import { useAct, useProjects } from '../api/queries.ts';
-import { Button, Dialog, Segments } from '../parts/parts.tsx';
-import { modKey } from '../parts/shortcuts.ts';
+import { FormDialog } from '../parts/dialog.tsx';
+import { Segments } from '../parts/parts.tsx';
 
 type SourceKind = 'git' | 'path';
 const lastKey = 'lemniscate-last-order';
@@ -51,9 +51,7 @@ export function NewSession({ onClose }: { onClose: () => void }): ReactNode {
     },
   );
 
-  const submit = (event?: FormEvent): void => {
-    event?.preventDefault();
-    if (instruction.trim() === '' || place.trim() === '' || open.isPending) return;
+  const submit = (): void => {
     const at = revision.trim() === '' ? {} : { revision: revision.trim() };
     open.mutate({
       instruction: instruction.trim(),
@@ -66,117 +64,101 @@ export function NewSession({ onClose }: { onClose: () => void }): ReactNode {
       followUps,
     });
   };
-  const submitByKey = (event: KeyboardEvent): void => {
-    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit();
-  };
 
   return (
-    <Dialog title="New session" onClose={onClose}>
-      <form onSubmit={submit} onKeyDown={submitByKey}>
-        <div className="dialog-body">
-          <label className="field">
-            <span>Instruction</span>
-            <textarea
-              className="input"
-              rows={4}
-              data-first
-              required
-              placeholder="What should the agent do? Name the test that fails, the behaviour that is wrong, the files that matter."
-              value={instruction}
-              onChange={(event) => setInstruction(event.target.value)}
-            />
-          </label>
-          <div className="stack">
-            <div className="spread">
-              <span className="label">Repository</span>
-              <Segments
-                label="Where the repository is"
-                value={kind}
-                onChange={setKind}
-                options={[
-                  ['git', 'Git address'],
-                  ['path', 'Folder on the server'],
-                ]}
-              />
-            </div>
-            <input
-              className="input mono"
-              aria-label="Repository"
-              required
-              spellCheck={false}
-              placeholder={
-                kind === 'git' ? 'https://git.example.com/team/service.git' : '/srv/repositories/service'
-              }
-              value={place}
-              onChange={(event) => setPlace(event.target.value)}
-            />
-            <p className="hint">
-              {kind === 'git'
-                ? 'https or ssh. For uncommitted changes of your own use the terminal: npx lemniscate run.'
-                : 'Agent servers of a local fleet alone read folders.'}
-            </p>
-          </div>
-          <div className="row" style={{ alignItems: 'flex-start' }}>
-            <label className="field grow">
-              <span>Project</span>
-              <select className="input" value={project} onChange={(event) => setProject(event.target.value)}>
-                {projects.some(({ id }) => id === project) ? null : (
-                  <option value={project}>{project}</option>
-                )}
-                {projects.map(({ id }) => (
-                  <option key={id} value={id}>
-                    {id}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <label className="field grow">
-              <span>Revision</span>
-              <input
-                className="input mono"
-                placeholder="default branch"
-                spellCheck={false}
-                value={revision}
-                onChange={(event) => setRevision(event.target.value)}
-              />
-            </label>
-            <label className="field grow">
-              <span>Model</span>
-              <input
-                className="input mono"
-                placeholder="fleet’s default"
-                spellCheck={false}
-                value={model}
-                onChange={(event) => setModel(event.target.value)}
-              />
-            </label>
-          </div>
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={followUps}
-              onChange={(event) => setFollowUps(event.target.checked)}
-            />
-            <span>
-              Stay for follow-up messages
-              <span className="hint" style={{ display: 'block' }}>
-                The session waits for you when it has answered, until you finish it.
-              </span>
-            </span>
-          </label>
-          {isApiError(open.error) ? (
-            <div className="note-box red" role="alert">
-              {open.error.problem.detail}
-            </div>
-          ) : null}
+    <FormDialog
+      title="New session"
+      act={open}
+      submit={submit}
+      submitWord="Start session"
+      pendingWord="Opening…"
+      ready={instruction.trim() !== '' && place.trim() !== ''}
+      onClose={onClose}
+    >
+      <label className="field">
+        <span>Instruction</span>
+        <textarea
+          className="input"
+          rows={4}
+          data-first
+          required
+          placeholder="What should the agent do? Name the test that fails, the behaviour that is wrong, the files that matter."
+          value={instruction}
+          onChange={(event) => setInstruction(event.target.value)}
+        />
+      </label>
+      <div className="stack">
+        <div className="spread">
+          <span className="label">Repository</span>
+          <Segments
+            label="Where the repository is"
+            value={kind}
+            onChange={setKind}
+            options={[
+              ['git', 'Git address'],
+              ['path', 'Folder on the server'],
+            ]}
+          />
         </div>
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={open.isPending} shortcut={`${modKey} ↵`}>
-            {open.isPending ? 'Opening…' : 'Start session'}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+        <input
+          className="input mono"
+          aria-label="Repository"
+          required
+          spellCheck={false}
+          placeholder={
+            kind === 'git' ? 'https://git.example.com/team/service.git' : '/srv/repositories/service'
+          }
+          value={place}
+          onChange={(event) => setPlace(event.target.value)}
+        />
+        <p className="hint">
+          {kind === 'git'
+            ? 'https or ssh. For uncommitted changes of your own use the terminal: npx lemniscate run.'
+            : 'Agent servers of a local fleet alone read folders.'}
+        </p>
+      </div>
+      <div className="row" style={{ alignItems: 'flex-start' }}>
+        <label className="field grow">
+          <span>Project</span>
+          <select className="input" value={project} onChange={(event) => setProject(event.target.value)}>
+            {projects.some(({ id }) => id === project) ? null : <option value={project}>{project}</option>}
+            {projects.map(({ id }) => (
+              <option key={id} value={id}>
+                {id}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="field grow">
+          <span>Revision</span>
+          <input
+            className="input mono"
+            placeholder="default branch"
+            spellCheck={false}
+            value={revision}
+            onChange={(event) => setRevision(event.target.value)}
+          />
+        </label>
+        <label className="field grow">
+          <span>Model</span>
+          <input
+            className="input mono"
+            placeholder="fleet’s default"
+            spellCheck={false}
+            value={model}
+            onChange={(event) => setModel(event.target.value)}
+          />
+        </label>
+      </div>
+      <label className="check">
+        <input type="checkbox" checked={followUps} onChange={(event) => setFollowUps(event.target.checked)} />
+        <span>
+          Stay for follow-up messages
+          <span className="hint" style={{ display: 'block' }}>
+            The session waits for you when it has answered, until you finish it.
+          </span>
+        </span>
+      </label>
+    </FormDialog>
   );
 }

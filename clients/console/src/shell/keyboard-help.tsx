@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Dialog } from '../parts/parts.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { modKey } from '../parts/shortcuts.ts';
 import { pageGroups } from './pages.ts';
 

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useProjects } from '../api/queries.ts';
 import { actsColumn, DataTable } from '../parts/data-table.tsx';
-import { Badge, Button, Card, Dialog, Empty, Loaded } from '../parts/parts.tsx';
-import { Secret } from '../parts/secret.tsx';
+import { FormDialog, SecretDialog } from '../parts/dialog.tsx';
+import { Badge, Button, Card, Empty, Loaded } from '../parts/parts.tsx';
 import { shownLine } from '../session/plain-text.ts';
 import { webhookSources } from './outside.ts';
 
@@ -102,76 +102,63 @@ function NewHook({ onClose }: { onClose: () => void }): ReactNode {
       ),
     [key],
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    make.mutate();
-  };
   if (make.data !== undefined)
     return (
-      <Dialog title="The webhook is there" onClose={onClose}>
-        <div className="dialog-body stack">
-          <p>Name this address and this secret to {make.data.source}. The secret is not shown again.</p>
-          <Secret label="Address" value={make.data.url} />
-          <Secret label="Secret" value={make.data.secret} />
-        </div>
-        <div className="dialog-foot">
-          <Button look="primary" onClick={onClose}>
-            Done
-          </Button>
-        </div>
-      </Dialog>
+      <SecretDialog
+        title="The webhook is there"
+        secrets={[
+          { label: 'Address', value: make.data.url },
+          { label: 'Secret', value: make.data.secret },
+        ]}
+        onClose={onClose}
+      >
+        Name this address and this secret to {make.data.source}. The secret is not shown again.
+      </SecretDialog>
     );
   return (
-    <Dialog title="New webhook" onClose={onClose}>
-      <form onSubmit={submit}>
-        <div className="dialog-body stack">
-          <label className="field">
-            <span>Name</span>
-            <input
-              className="input"
-              data-first
-              required
-              maxLength={100}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          </label>
-          <div className="row">
-            <label className="field grow">
-              <span>System</span>
-              <select
-                className="input"
-                value={source}
-                onChange={(event) =>
-                  setSource(webhookSources.find((one) => one === event.target.value) ?? source)
-                }
-              >
-                {webhookSources.map((one) => (
-                  <option key={one}>{one}</option>
-                ))}
-              </select>
-            </label>
-            <label className="field grow">
-              <span>Project</span>
-              <select className="input" value={project} onChange={(event) => setProject(event.target.value)}>
-                {projects.map(({ id }) => (
-                  <option key={id}>{id}</option>
-                ))}
-              </select>
-            </label>
-          </div>
-        </div>
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            look="primary"
-            disabled={make.isPending || name.trim() === '' || project === ''}
+    <FormDialog
+      title="New webhook"
+      act={make}
+      submit={() => make.mutate()}
+      submitWord="Create webhook"
+      ready={name.trim() !== '' && project !== ''}
+      onClose={onClose}
+    >
+      <label className="field">
+        <span>Name</span>
+        <input
+          className="input"
+          data-first
+          required
+          maxLength={100}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </label>
+      <div className="row">
+        <label className="field grow">
+          <span>System</span>
+          <select
+            className="input"
+            value={source}
+            onChange={(event) =>
+              setSource(webhookSources.find((one) => one === event.target.value) ?? source)
+            }
           >
-            Create webhook
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+            {webhookSources.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <label className="field grow">
+          <span>Project</span>
+          <select className="input" value={project} onChange={(event) => setProject(event.target.value)}>
+            {projects.map(({ id }) => (
+              <option key={id}>{id}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+    </FormDialog>
   );
 }

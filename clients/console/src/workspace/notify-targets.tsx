@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { ask } from '@lemniscate/api/client.ts';
 import type { BodyOf } from '@lemniscate/api/client.ts';
 import type { MessageView, NoticeType, TargetView } from '@lemniscate/shared/api/notify.ts';
 import { api } from '../api/client.ts';
 import { useAct } from '../api/queries.ts';
 import { actsColumn, DataTable } from '../parts/data-table.tsx';
+import { Dialog, FormDialog, SecretDialog } from '../parts/dialog.tsx';
 import { moment } from '../parts/format.ts';
-import { Badge, Button, Card, Dialog, Empty, Loaded } from '../parts/parts.tsx';
-import { Secret } from '../parts/secret.tsx';
+import { Badge, Button, Card, Empty, Loaded } from '../parts/parts.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { shownLine } from '../session/plain-text.ts';
 import { noticeTypes } from './outside.ts';
@@ -183,24 +183,16 @@ function NewTarget({ onClose }: { onClose: () => void }): ReactNode {
       if (secret === null) onClose();
     },
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    make.mutate();
-  };
   const secret = make.data?.secret ?? null;
   if (secret !== null)
     return (
-      <Dialog title="The target is there" onClose={onClose}>
-        <div className="dialog-body stack">
-          <p>Messages are signed as Standard Webhooks has it, with this secret. It is not shown again.</p>
-          <Secret label="Secret" value={secret} />
-        </div>
-        <div className="dialog-foot">
-          <Button look="primary" onClick={onClose}>
-            Done
-          </Button>
-        </div>
-      </Dialog>
+      <SecretDialog
+        title="The target is there"
+        secrets={[{ label: 'Secret', value: secret }]}
+        onClose={onClose}
+      >
+        Messages are signed as Standard Webhooks has it, with this secret. It is not shown again.
+      </SecretDialog>
     );
   const labels = {
     webhook: 'Address',
@@ -208,72 +200,63 @@ function NewTarget({ onClose }: { onClose: () => void }): ReactNode {
     email: 'Addresses, with commas',
   };
   return (
-    <Dialog title="New target" onClose={onClose}>
-      <form onSubmit={submit}>
-        <div className="dialog-body stack">
-          <label className="field">
-            <span>Name</span>
-            <input
-              className="input"
-              data-first
-              required
-              maxLength={100}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          </label>
-          <div className="row" style={{ alignItems: 'flex-end' }}>
-            <label className="field">
-              <span>Kind</span>
-              <select
-                className="input"
-                value={kind}
-                onChange={(event) => setKind(kinds.find((one) => one === event.target.value) ?? kind)}
-              >
-                {kinds.map((one) => (
-                  <option key={one}>{one}</option>
-                ))}
-              </select>
-            </label>
-            <label className="field grow">
-              <span>{labels[kind]}</span>
-              <input
-                className="input mono"
-                required
-                value={where}
-                onChange={(event) => setWhere(event.target.value)}
-              />
-            </label>
-          </div>
-          <fieldset className="stack">
-            <legend className="label">Of what</legend>
-            {noticeTypes.map((type) => (
-              <label key={type} className="check">
-                <input
-                  type="checkbox"
-                  checked={events.includes(type)}
-                  onChange={() =>
-                    setEvents(
-                      events.includes(type) ? events.filter((one) => one !== type) : [...events, type],
-                    )
-                  }
-                />
-                {type}
-              </label>
-            ))}
-          </fieldset>
-        </div>
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            look="primary"
-            disabled={make.isPending || name.trim() === '' || events.length === 0}
+    <FormDialog
+      title="New target"
+      act={make}
+      submit={() => make.mutate()}
+      submitWord="Create target"
+      ready={name.trim() !== '' && events.length > 0}
+      onClose={onClose}
+    >
+      <label className="field">
+        <span>Name</span>
+        <input
+          className="input"
+          data-first
+          required
+          maxLength={100}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </label>
+      <div className="row" style={{ alignItems: 'flex-end' }}>
+        <label className="field">
+          <span>Kind</span>
+          <select
+            className="input"
+            value={kind}
+            onChange={(event) => setKind(kinds.find((one) => one === event.target.value) ?? kind)}
           >
-            Create target
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+            {kinds.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <label className="field grow">
+          <span>{labels[kind]}</span>
+          <input
+            className="input mono"
+            required
+            value={where}
+            onChange={(event) => setWhere(event.target.value)}
+          />
+        </label>
+      </div>
+      <fieldset className="stack">
+        <legend className="label">Of what</legend>
+        {noticeTypes.map((type) => (
+          <label key={type} className="check">
+            <input
+              type="checkbox"
+              checked={events.includes(type)}
+              onChange={() =>
+                setEvents(events.includes(type) ? events.filter((one) => one !== type) : [...events, type])
+              }
+            />
+            {type}
+          </label>
+        ))}
+      </fieldset>
+    </FormDialog>
   );
 }

@@ -1,13 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ask, given } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
 import { useAct, useAgents, useProjects } from '../api/queries.ts';
 import { DataTable } from '../parts/data-table.tsx';
+import { FormDialog } from '../parts/dialog.tsx';
 import { CardPage } from '../parts/page.tsx';
-import { Age, Badge, Button, Card, Dialog, Empty, Loaded, useNow } from '../parts/parts.tsx';
+import { Age, Badge, Button, Card, Empty, Loaded, useNow } from '../parts/parts.tsx';
 import { useShortcuts } from '../parts/shortcuts.ts';
 import { shownLine } from '../session/plain-text.ts';
 import { Actor } from './actor.tsx';
@@ -148,69 +149,58 @@ function NewObject({ project, onClose }: { project: string; onClose: () => void 
     [['objects']],
     ({ id }) => navigate(`/objects/${id}`),
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    make.mutate();
-  };
   return (
-    <Dialog title="New object" onClose={onClose}>
-      <form onSubmit={submit}>
-        <div className="dialog-body stack">
-          <label className="field">
-            <span>Title</span>
-            <input
-              className="input"
-              data-first
-              required
-              maxLength={300}
-              value={title}
-              onChange={(event) => setTitle(event.target.value)}
-            />
-          </label>
-          <label className="field">
-            <span>Text</span>
-            <textarea
-              className="input"
-              rows={5}
-              maxLength={65_536}
-              value={body}
-              onChange={(event) => setBody(event.target.value)}
-            />
-          </label>
-          <div className="row">
-            <label className="field grow">
-              <span>Project</span>
-              <select className="input" value={where} onChange={(event) => setWhere(event.target.value)}>
-                {projects.map(({ id }) => (
-                  <option key={id}>{id}</option>
-                ))}
-              </select>
-            </label>
-            <label className="field grow">
-              <span>Assignee</span>
-              <select className="input" value={agent} onChange={(event) => setAgent(event.target.value)}>
-                <option value="">nobody</option>
-                {agents.map(({ id }) => (
-                  <option key={id} value={id}>
-                    agent {id}
-                  </option>
-                ))}
-              </select>
-            </label>
-          </div>
-          {agent === '' ? null : <p className="hint">The agent starts a session at once.</p>}
-        </div>
-        <div className="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            look="primary"
-            disabled={make.isPending || title.trim() === '' || where === ''}
-          >
-            Create object
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New object"
+      act={make}
+      submit={() => make.mutate()}
+      submitWord="Create object"
+      ready={title.trim() !== '' && where !== ''}
+      onClose={onClose}
+    >
+      <label className="field">
+        <span>Title</span>
+        <input
+          className="input"
+          data-first
+          required
+          maxLength={300}
+          value={title}
+          onChange={(event) => setTitle(event.target.value)}
+        />
+      </label>
+      <label className="field">
+        <span>Text</span>
+        <textarea
+          className="input"
+          rows={5}
+          maxLength={65_536}
+          value={body}
+          onChange={(event) => setBody(event.target.value)}
+        />
+      </label>
+      <div className="row">
+        <label className="field grow">
+          <span>Project</span>
+          <select className="input" value={where} onChange={(event) => setWhere(event.target.value)}>
+            {projects.map(({ id }) => (
+              <option key={id}>{id}</option>
+            ))}
+          </select>
+        </label>
+        <label className="field grow">
+          <span>Assignee</span>
+          <select className="input" value={agent} onChange={(event) => setAgent(event.target.value)}>
+            <option value="">nobody</option>
+            {agents.map(({ id }) => (
+              <option key={id} value={id}>
+                agent {id}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {agent === '' ? null : <p className="hint">The agent starts a session at once.</p>}
+    </FormDialog>
   );
 }
