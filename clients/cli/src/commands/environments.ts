@@ -96,7 +96,7 @@ async function read(io: CommandIo, id: string, options: Options): Promise<Enviro
 async function showLog(io: CommandIo, id: string, options: Options): Promise<void> {
   const client = await connectFleet(io);
   const { session } = await read(io, id, options);
-  const view = createSessionView(io.stdout, io.colour);
+  const view = createSessionView(io.stdout, { colour: io.colour });
   const show = (event: z.infer<typeof positionedEventSchema>): void =>
     options.json === true ? printJson(io, event) : view.show(event);
   if (options.follow === true) {

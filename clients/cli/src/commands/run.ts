@@ -49,8 +49,8 @@ export async function attend(
 ): Promise<SessionView> {
   const told = createTold(client, sessionId);
   const screen = options.interactive
-    ? createLiveScreen(io, told.actions, () => performance.now())
-    : createPlainScreen(options.out, io.colour);
+    ? createLiveScreen(io, sessionId, told.actions, () => performance.now())
+    : createPlainScreen(options.out, { colour: io.colour, foldFor: sessionId });
   const events = followSession(client, {
     sessionId,
     after: 0,

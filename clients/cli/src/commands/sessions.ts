@@ -67,7 +67,7 @@ export function registerSessions(program: Command, io: CommandIo): void {
     .option('--json', 'one event a line')
     .action(async (id: string, options: { follow?: boolean; json?: boolean }) => {
       const client = await connectFleet(io);
-      const view = createSessionView(io.stdout, io.colour);
+      const view = createSessionView(io.stdout, { colour: io.colour });
       const show = (event: z.infer<typeof positionedEventSchema>) =>
         options.json === true ? printJson(io, event) : view.show(event);
       if (options.follow === true) {

@@ -5,6 +5,7 @@ import { createKeys } from './keys.ts';
 import type { KeyActions } from './keys.ts';
 import { createLiveTerminal } from './live-terminal.ts';
 import { createSessionView } from './session-view.ts';
+import type { ViewOptions } from './session-view.ts';
 import { createStatusLine } from './status-line.ts';
 
 /** Where a followed session appears. */
@@ -17,8 +18,8 @@ export interface Screen {
 }
 
 /** Lines one after the other, for pipes and files. */
-export function createPlainScreen(out: { write(text: string): unknown }, colour: boolean): Screen {
-  const view = createSessionView(out, colour);
+export function createPlainScreen(out: { write(text: string): unknown }, options: ViewOptions): Screen {
+  const view = createSessionView(out, options);
   return {
     show: view.show,
     note: (text) => void out.write(`${text}\n`),
@@ -36,11 +37,12 @@ const tickMs = 100;
 /** A person's terminal: lines scroll above a foot that says how far the session is, and single keys act at any time. */
 export function createLiveScreen(
   io: Pick<CommandIo, 'stdin' | 'stdout' | 'colour'>,
+  sessionId: string,
   actions: KeyActions,
   nowMs: () => number,
 ): Screen {
   const terminal = createLiveTerminal(io.stdout);
-  const view = createSessionView(terminal, io.colour);
+  const view = createSessionView(terminal, { colour: io.colour, foldFor: sessionId });
   const status = createStatusLine(pc.createColors(io.colour), nowMs());
   const keys = createKeys(io.stdin, actions);
   let tick = 0;

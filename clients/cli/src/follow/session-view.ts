@@ -1,11 +1,18 @@
 import type { PositionedEvent, SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import pc from 'picocolors';
+import { createCallOutput } from './call-output.ts';
 
 type ToolCall = Extract<SessionEvent, { type: 'tool_call' }>;
 
 /** Lines of a command's output that are shown live before the rest is folded. */
 const foldAfterLines = 40;
+
+export interface ViewOptions {
+  readonly colour: boolean;
+  /** Shows the head of long output alone, and says how to read all of this session. Absent: everything is shown. */
+  readonly foldFor?: string | undefined;
+}
 
 export interface SessionView {
   show(event: PositionedEvent): void;
@@ -16,9 +23,12 @@ export interface SessionView {
 const countFiles = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`;
 
 /** Writes a session as it happens: states, what the model says, each tool call with its state, output, cost. */
-export function createSessionView(out: { write(text: string): unknown }, colour: boolean): SessionView {
+export function createSessionView(
+  out: { write(text: string): unknown },
+  { colour, foldFor }: ViewOptions,
+): SessionView {
   const paint = pc.createColors(colour);
-  const shown = new Map<string, number>();
+  const output = createCallOutput(foldFor === undefined ? Infinity : foldAfterLines);
   const titles = new Map<string, string>();
   let midLine = false;
   /** What the model has said since it last used a tool. */
@@ -39,9 +49,25 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
     canceled: paint.yellow('●'),
   };
 
+  const outputLines = (lines: readonly string[]): void => {
+    for (const text of lines) line(paint.dim(`  │ ${text}`));
+  };
+
+  const endOutput = (callId: string): void => {
+    const { lines, folded } = output.end(callId);
+    outputLines(lines);
+    if (folded > 0)
+      line(
+        paint.dim(
+          `  │ … ${folded} more ${folded === 1 ? 'line' : 'lines'}: npx lemniscate logs ${foldFor ?? ''}`,
+        ),
+      );
+  };
+
   const toolCall = (call: ToolCall): void => {
     // What is still being written is the status line's.
     if (call.state === 'generating' && call.title !== undefined) return;
+    if (['done', 'errored', 'canceled'].includes(call.state)) endOutput(call.callId);
     if (call.title !== undefined) titles.set(call.callId, makeVisibleLine(call.title));
     const facts = [
       call.decidedBy === undefined ? '' : `decided by ${call.decidedBy}`,
@@ -56,16 +82,6 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
     );
     if (call.message !== undefined && call.message !== '')
       line(paint.dim(`    ${makeVisibleLine(call.message)}`));
-  };
-
-  const output = (callId: string, text: string): void => {
-    const lines = makeVisible(text).replace(/\n$/, '').split('\n');
-    const before = shown.get(callId) ?? 0;
-    shown.set(callId, before + lines.length);
-    const room = Math.max(0, foldAfterLines - before);
-    for (const text of lines.slice(0, room)) line(paint.dim(`  │ ${text}`));
-    if (room > 0 && lines.length > room)
-      line(paint.dim('  │ … the rest is in the log: npx lemniscate logs SESSION'));
   };
 
   const tell = (event: SessionEvent): void => {
@@ -89,7 +105,7 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
         said = '';
         return toolCall(event);
       case 'output':
-        return output(event.callId, event.text);
+        return outputLines(output.take(event.callId, event.text));
       case 'approval':
         return line(
           `${paint.yellow('?')} approval ${event.state}: ${makeVisibleLine(event.tool)} ${makeVisibleLine(event.title)} ${paint.dim(event.reasons.map(makeVisibleLine).join('; '))}`,
@@ -157,6 +173,7 @@ export function createSessionView(out: { write(text: string): unknown }, colour:
   return {
     show: (positioned) => tell(positioned.event),
     flush: () => {
+      outputLines(output.flush());
       if (midLine) out.write('\n');
       midLine = false;
     },
