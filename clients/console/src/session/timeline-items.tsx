@@ -1,11 +1,10 @@
 import type { ReactNode } from 'react';
-import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
-import { bytes, plural, span } from '../parts/format.ts';
+import { bytes, span } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
 import type { IconName } from '../parts/icons.tsx';
 import { Badge } from '../parts/parts.tsx';
-import { reasonWords, stateLooks } from '../parts/session-state.ts';
 import type { Tone } from '../parts/session-state.ts';
+import { describeEvent } from './event-words.ts';
 import { shown, shownLine } from './plain-text.ts';
 import type { CallItem, EventItem, TimelineItem } from './timeline.ts';
 
@@ -85,71 +84,13 @@ function CallState({ call }: { call: CallItem }): ReactNode {
 }
 
 function Event({ item }: { item: EventItem }): ReactNode {
-  const { icon, text } = describe(item.event, item.attempt);
+  const { icon, text, isSaid } = describeEvent(item.event, item.attempt);
   return (
     <>
       <span className="mark">
         <Icon name={icon} size={14} />
       </span>
-      <div className="t-event">{text}</div>
+      <div className="t-event">{isSaid ? <div className="t-instruction">{text}</div> : text}</div>
     </>
   );
 }
-
-/** Characters of a state's message in the timeline; the whole stands beside it. */
-const longestReason = 300;
-
-function describe(event: SessionEvent, attempt: number): { icon: IconName; text: ReactNode } {
-  switch (event.type) {
-    case 'state': {
-      const where = event.server === null ? '' : ` on ${shownLine(event.server)}`;
-      const why = event.reason === null ? '' : ` · ${reasonWords(event.reason)}`;
-      const again = event.attempt > 1 ? ` · attempt ${event.attempt}` : '';
-      // What a session says when it has finished stands above already, in the agent's own words.
-      const isSaid = event.message === undefined || event.state === 'completed';
-      const said = isSaid ? '' : ` · ${shownLine(event.message ?? '').slice(0, longestReason)}`;
-      return {
-        icon: stateLooks[event.state].icon,
-        text: `${stateLooks[event.state].label}${where}${why}${again}${said}`,
-      };
-    }
-    case 'running':
-      return {
-        icon: 'server',
-        text: `Sandbox ready: ${shownLine(event.driver)}, ${event.warm ? 'warm' : 'cold'}${attempt > 1 ? `, attempt ${attempt}` : ''}`,
-      };
-    case 'message':
-      return event.text === undefined
-        ? { icon: 'message', text: messageWords[event.state] }
-        : { icon: 'message', text: <div className="t-instruction">{shown(event.text)}</div> };
-    case 'extension':
-      return {
-        icon: 'clock',
-        text: `Budget used up (${event.used.actions} actions, ${event.used.minutes.toFixed(1)} min): ${event.state}`,
-      };
-    case 'approval':
-      return { icon: 'flag', text: `Approval ${event.state}: ${shownLine(event.title)}` };
-    case 'diff':
-      return {
-        icon: 'diff',
-        text: `Diff ${event.state}: ${plural(event.files, 'file')}, +${event.insertions} −${event.deletions}`,
-      };
-    case 'gap':
-      return {
-        icon: 'warning',
-        text: `Events ${event.from} to ${event.to} cannot be shown: ${shownLine(event.reason)}`,
-      };
-    case 'notice':
-      return { icon: 'dot', text: shown(event.text) };
-    default:
-      return { icon: 'dot', text: event.type };
-  }
-}
-
-const messageWords = {
-  awaited: 'Has answered, and waits for your next message',
-  sent: 'Message sent',
-  ended: 'Finished by its person',
-  idled: 'Nobody answered in time',
-  withdrawn: 'Message withdrawn',
-} as const;
