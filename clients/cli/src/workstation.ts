@@ -15,6 +15,28 @@ export interface Workstation {
   /** Ends the server, sees its sandboxes gone and takes it off the fleet's list; idempotent. */
   stop(): Promise<void>;
 }
+
+/** What the person says of this machine's sandboxes; nothing else of their variables reaches the runner. */
+const handedOnNames = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'DOCKER_HOST',
+  'DOCKER_TLS_VERIFY',
+  'DOCKER_CERT_PATH',
+  'LEMNISCATE_SANDBOX_PROFILES',
+  'LEMNISCATE_PROGRAM_QUIET_SECONDS',
+  'LEMNISCATE_FETCH_SSH_KEY',
+  'LEMNISCATE_FETCH_SSH_KNOWN_HOSTS',
+  'LEMNISCATE_FETCH_PRIVATE_HOSTS',
+] as const;
+
+function handedOn(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    handedOnNames.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+  );
+}
+
 const startTimeoutMs = 20_000;
 const stopTimeoutMs = 15_000;
 
@@ -57,8 +79,7 @@ export async function startWorkstation(
       // Its standard input is our life line: when we are gone, it goes.
       stdio: ['pipe', log.fd, log.fd],
       env: {
-        PATH: env.PATH,
-        HOME: env.HOME,
+        ...handedOn(env),
         LEMNISCATE_DISPATCHER_URL: joined.internalUrl,
         LEMNISCATE_TLS_CA: file('ca.pem'),
         LEMNISCATE_TLS_CERT: file('certificate.pem'),
@@ -72,7 +93,6 @@ export async function startWorkstation(
         LEMNISCATE_WAIVE_LIMITS:
           env.LEMNISCATE_WAIVE_LIMITS ?? (process.getuid?.() === 0 ? '' : 'memory,processes,cpu,disk'),
         LEMNISCATE_EXIT_WITH_PARENT: 'true',
-        ...(env.DOCKER_HOST === undefined ? {} : { DOCKER_HOST: env.DOCKER_HOST }),
       },
     });
     const exited = new Promise<void>((resolve) => {

@@ -1,14 +1,24 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { applyPatch } from '@lemniscate/cli/repository/apply.ts';
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
+import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
-import { processesOf, runSession, sampleRepository, startTestFleet, testsPass } from './test-fleet.ts';
+import {
+  makeRepository,
+  processesOf,
+  runSession,
+  sampleRepository,
+  startTestFleet,
+  testsPass,
+} from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const engine = (...args: string[]): string =>
@@ -63,6 +73,7 @@ test(
       assert.equal(running?.type === 'running' ? running.driver : '', 'docker');
       await applyPatch(folder, Buffer.from(patch), session.diff?.baseTree ?? '');
       assert.equal(testsPass(folder), true, patch);
+      await runsOnTheWorkstation(t, site, image);
     } finally {
       await site.stop();
     }
@@ -71,6 +82,60 @@ test(
     assert.doesNotMatch(left, /agent-server-/);
   },
 );
+
+const containers = (): string =>
+  engine('ps', '-a', '--filter', 'label=dev.lemniscate.server', '--format', '{{.Names}}');
+
+/**
+ * `lemniscate run` as a person calls it, with the sandbox in a container of their own machine: what they say of their
+ * sandboxes holds there, and a toolchain that they name can be run inside.
+ */
+async function runsOnTheWorkstation(t: TestContext, site: TestFleet, image: string): Promise<void> {
+  // not under /tmp: sandboxes have a /tmp of their own
+  const kit = mkdtempSync('/var/tmp/lemniscate-kit-');
+  t.after(() => rmSync(kit, { recursive: true }));
+  mkdirSync(join(kit, 'bin'), { recursive: true });
+  writeFileSync(join(kit, 'bin/kit-says'), '#!/bin/sh\necho "the workstation has $0"\n', { mode: 0o755 });
+  chmodSync(kit, 0o755);
+  const profiles = join(site.scratch, 'workstation-profiles.yaml');
+  writeFileSync(
+    profiles,
+    `profiles:\n  default: { image: "${image}", memory: 1GiB, tmp: 64MiB, toolchains: ["${kit}"] }\n`,
+  );
+  const policy = 'tools: {run_command: allow}\nfreeCommands: [kit-says, env]\n';
+  await site.client.json('/v1/projects', z.unknown(), { method: 'POST', body: { id: 'kits', policy } });
+  const before = containers();
+  const program = join(projectRoot, 'clients/cli/bin/lemniscate.mjs');
+  const lemniscate = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [program, ...args], {
+      env: {
+        ...site.environment,
+        TMPDIR: site.scratch,
+        LEMNISCATE_AGENT_EXECUTION: 'workstation',
+        LEMNISCATE_SANDBOX_PROFILES: profiles,
+        LEMNISCATE_PLANTED: 'planted-on-the-workstation',
+      },
+    });
+  const model = ['--model', 'scripted-1'];
+
+  const folder = sampleRepository(site.scratch, 'workstation');
+  const mended = await lemniscate('run', 'fix the failing test', '--repo', folder, ...model);
+  assert.match(mended.stdout, /execution workstation/);
+  assert.match(mended.stdout, /sandbox: docker/);
+  assert.equal(testsPass(folder), false, 'nothing reaches the repository by itself');
+  const session = /session (s_\w+)/.exec(mended.stdout)?.[1] ?? '';
+  await lemniscate('apply', session, '--repo', folder);
+  assert.equal(testsPass(folder), true, mended.stdout);
+
+  const other = makeRepository(site.scratch, 'kits', { 'a.txt': 'one\n' });
+  const tools = ['--repo', other, '--project', 'kits', ...model];
+  const kitRun = await lemniscate('run', 'run `kit-says`', ...tools);
+  assert.match(kitRun.stdout, new RegExp(`│ the workstation has ${kit}/bin/kit-says`));
+  const variables = await lemniscate('run', 'run `env`', ...tools);
+  assert.match(variables.stdout, /│ PATH=/, 'the variables are shown');
+  assert.doesNotMatch(variables.stdout, /planted-on-the-workstation/);
+  assert.equal(containers(), before, 'its container is gone with it');
+}
 
 /** A session of a vendor's program, from its start in the container to its diff. */
 async function vendorsProgram(

@@ -24,6 +24,11 @@ test('without a file there is one profile, and a file changes what it names', ()
   );
 });
 
+test('toolchains are folders of the host', () => {
+  const [profile] = readProfiles({ profiles: { default: { toolchains: ['/opt/go', '/home/me/.rustup'] } } });
+  assert.deepEqual(profile?.toolchains, ['/opt/go', '/home/me/.rustup']);
+});
+
 test('what cannot be read is refused with its path', () => {
   for (const [document, fault] of [
     [{ profiles: { default: { memory: '2 gigs' } } }, /profiles\.default\.memory/],
@@ -31,6 +36,20 @@ test('what cannot be read is refused with its path', () => {
     [{ profiles: { big: {} } }, /`default`/],
     [{ profiles: { default: { runtime: 'chroot' } } }, /runtime/],
     ['text', /object/],
+    ...[
+      'opt/go',
+      '/',
+      '/opt/../etc',
+      '/opt/a:b',
+      '/opt/a,ro',
+      '/opt/',
+      '/etc/ssl',
+      '/home',
+      '/workspace/x',
+    ].map(
+      (folder) =>
+        [{ profiles: { default: { toolchains: [folder] } } }, /profiles\.default\.toolchains\.0/] as const,
+    ),
   ] as const)
     assert.throws(() => readProfiles(document), { code: 'configuration_invalid', message: fault });
 });

@@ -16,6 +16,24 @@ const size = z.union([
     }),
 ]);
 
+/** What a sandbox has of its own, or what the host keeps its secrets in. */
+const notToolchains = ['/proc', '/sys', '/dev', '/run', '/tmp', '/etc', '/workspace', '/home/agent'];
+
+const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
+
+/** An absolute folder, and no part of what a sandbox has of its own; `:` and `,` are an engine's own punctuation. */
+const toolchain = z
+  .string()
+  .max(1_000)
+  .regex(
+    /^(\/(?!\.{1,2}(\/|$))[^/:,\0]+)+$/,
+    'must be an absolute folder such as /opt/go, without ":" and ","',
+  )
+  .refine(
+    (path) => notToolchains.every((own) => !isBelow(path, own) && !isBelow(own, path)),
+    `cannot be ${notToolchains.join(', ')}, anything in them or a folder that holds them`,
+  );
+
 /**
  * One profile as an operator writes it. The tmpfs sizes are memory, so they stay well below `memory`: filled up they
  * must give ENOSPC, not kill the sandbox (measured: 40 of 40 survived so, 40 of 40 died otherwise).
@@ -37,6 +55,7 @@ const writtenProfile = z.strictObject({
   files: z.int().min(64).default(400_000),
   tmp: size.default(512 * units.MiB),
   shm: size.default(16 * units.MiB),
+  toolchains: z.array(toolchain).max(32).optional(),
 });
 
 const profileName = z
@@ -75,5 +94,6 @@ export function readProfiles(document: unknown): SandboxProfile[] {
     shmBytes: written.shm,
     ...(written.image === undefined ? {} : { image: written.image }),
     ...(written.runtime === undefined ? {} : { ociRuntime: written.runtime }),
+    ...(written.toolchains === undefined ? {} : { toolchains: written.toolchains }),
   }));
 }

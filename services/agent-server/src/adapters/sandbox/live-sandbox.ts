@@ -8,6 +8,7 @@ import type {
 } from '../../application/ports/sandbox-driver.ts';
 import { createBoundWatch } from './bound-watch.ts';
 import type { BoundWatch } from './bound-watch.ts';
+import { toolchainEnvironment } from './toolchains.ts';
 import type { Wire } from './wire/wire.ts';
 
 /** What a driver brings; the life around it is the same for all. */
@@ -43,6 +44,7 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
   const { wire } = parts;
   let destroying = false;
   let removal: Promise<void> | undefined;
+  const toolchains = toolchainEnvironment(parts.profile);
   const watch = createBoundWatch(parts.profile, () => parts.counters(), parts.onRefusedFork);
 
   const cause = async (): Promise<SandboxEndCause> => {
@@ -78,7 +80,7 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
     commandUser: parts.commandUser,
     run(command) {
       watch.start();
-      const execution = wire.run(command);
+      const execution = wire.run({ ...command, env: { ...toolchains, ...command.env } });
       return { output: execution.output, end: afterLook(execution.end, watch) };
     },
     listen: (port, onConnection, signal) => wire.listen(port, onConnection, signal),

@@ -26,6 +26,8 @@ export interface SandboxProfile extends ThrowawayProfile {
   readonly diskBytes: number;
   /** Files, folders and links on it. */
   readonly diskFiles: number;
+  /** Folders of the host that are readable inside under the same path; what is in their `bin` is found first. */
+  readonly toolchains?: readonly string[];
 }
 
 /** What the driver found that this machine lets it enforce. */

@@ -9,6 +9,7 @@ import { firstAnswer } from '../first-answer.ts';
 import { createLiveSandbox } from '../live-sandbox.ts';
 import { checkProfile } from '../profile.ts';
 import { insidePaths, mainArgv, supervisorTasks } from '../supervisor/prepare.ts';
+import { toolchainMounts } from '../toolchains.ts';
 import { openWire } from '../wire/wire.ts';
 import type { Wire } from '../wire/wire.ts';
 import { diskCounters, layers } from '../disk/sandbox-disk.ts';
@@ -127,6 +128,7 @@ function launchSupervisor(
     tmpBytes: profile.tmpBytes,
     shmBytes: profile.shmBytes,
     mounts: [
+      ...toolchainMounts(profile),
       { source: files.node, target: insidePaths.node, readOnly: true },
       { source: files.supervisor, target: insidePaths.supervisor, readOnly: true },
       ...(root ? [] : [{ source: files.bash, target: insidePaths.bash, readOnly: true }]),

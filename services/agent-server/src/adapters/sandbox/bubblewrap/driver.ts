@@ -7,6 +7,7 @@ import type {
 } from '../../../application/ports/sandbox-driver.ts';
 import { listSandboxFolders, sandboxFolder } from '../folders.ts';
 import { fingerprintOf, throwawayBounds, unsuited } from '../profile.ts';
+import { requireToolchains } from '../toolchains.ts';
 import { checkName } from '../sandbox-id.ts';
 import { digestOfHost } from './host-digest.ts';
 import { bootSandbox } from './boot.ts';
@@ -69,6 +70,7 @@ export function createBubblewrapDriver(options: BubblewrapOptions): SandboxDrive
         ['runtime', profile.ociRuntime],
       ] as const)
         if (value !== undefined) throw unsuited(profile, what, value);
+      requireToolchains(profile);
       const { files } = await workplace();
       return fingerprintOf(profile, files, 'bubblewrap');
     },

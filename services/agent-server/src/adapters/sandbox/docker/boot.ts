@@ -10,6 +10,7 @@ import { createLiveSandbox } from '../live-sandbox.ts';
 import { checkProfile, supervisorFolderBytes } from '../profile.ts';
 import { shellStartupMounts } from '../shell-startup.ts';
 import { insidePaths, mainArgv, supervisorTasks } from '../supervisor/prepare.ts';
+import { toolchainMounts } from '../toolchains.ts';
 import { openWire } from '../wire/wire.ts';
 import type { Wire } from '../wire/wire.ts';
 import { startContainer } from './container.ts';
@@ -81,6 +82,7 @@ function startSupervisor(
     workingFolder: '/',
     environment: [],
     mounts: [
+      ...toolchainMounts(profile),
       { source: place.files.node, target: insidePaths.node, readOnly: true },
       { source: place.files.supervisor, target: insidePaths.supervisor, readOnly: true },
       { source: folder.workspace, target: '/workspace', readOnly: false, follows: place.disks !== null },

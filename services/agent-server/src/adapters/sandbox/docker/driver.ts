@@ -18,6 +18,7 @@ import type { SupervisorFiles } from '../supervisor/prepare.ts';
 import { writeShellStartup } from '../shell-startup.ts';
 import { bootContainer } from './boot.ts';
 import { describeEngine, labels, removeContainer, requireImage, within } from './engine.ts';
+import { requireToolchains } from '../toolchains.ts';
 import { seesDisks } from './sees-disks.ts';
 import { runInThrowawayContainer } from './throwaway.ts';
 
@@ -140,6 +141,7 @@ export function createDockerDriver(options: DockerOptions): SandboxDriver {
       const runtime = profile.ociRuntime;
       if (runtime !== undefined && !place.runtimes.includes(runtime))
         throw unsuited(profile, 'runtime', runtime);
+      requireToolchains(profile);
       return fingerprintOf(profile, place.files, await requireImage(docker, profile.image ?? place.image));
     },
     async base(profile) {
