@@ -37,43 +37,53 @@ import { registerServers } from './commands/servers.ts';
 import { createJsonOutput } from './commands/json-output.ts';
 import type { CommandIo } from './io.ts';
 
-const commands = [
-  registerRun,
-  registerRerun,
-  registerAcp,
-  registerDiff,
-  registerSessions,
-  registerApprovals,
-  registerExtend,
-  registerMessage,
-  registerPause,
-  registerProjects,
-  registerEnvironments,
-  registerRevoke,
-  registerRetention,
-  registerLogin,
-  registerRoles,
-  registerTokens,
-  registerIntake,
-  registerServers,
-  registerAgents,
-  registerSkills,
-  registerMemory,
-  registerFiles,
-  registerObjects,
-  registerTriggers,
-  registerHooks,
-  registerAccounts,
-  registerNotify,
-  registerInbox,
-  registerPolicyCheck,
-  registerPolicyJudge,
-  registerCostsReplay,
-  registerCostsReport,
-  registerCostsSettings,
-  registerDoctor,
-  registerConsole,
-];
+/** Every command, as the help lists them. */
+const commandGroups = {
+  'Sessions:': [
+    registerRun,
+    registerRerun,
+    registerSessions,
+    registerApprovals,
+    registerExtend,
+    registerMessage,
+    registerPause,
+    registerDiff,
+    registerInbox,
+  ],
+  'What sessions work with:': [
+    registerProjects,
+    registerPolicyCheck,
+    registerPolicyJudge,
+    registerEnvironments,
+    registerAgents,
+    registerSkills,
+    registerMemory,
+    registerFiles,
+    registerObjects,
+    registerTriggers,
+    registerHooks,
+    registerAccounts,
+    registerNotify,
+  ],
+  'The fleet:': [registerServers, registerIntake],
+  'Costs:': [registerCostsReplay, registerCostsReport, registerCostsSettings],
+  'Security:': [
+    registerAuditExporters,
+    registerAudit,
+    registerRevoke,
+    registerRetention,
+    registerRoles,
+    registerTokens,
+  ],
+  'This machine:': [registerDoctor, registerLogin, registerConsole, registerAcp],
+} as const satisfies Record<string, readonly ((program: Command, io: CommandIo) => void)[]>;
+
+function registerAudit(program: Command, io: CommandIo): void {
+  registerAuditVerify(program, {
+    ...io,
+    fetchJson: async (path, schema) => (await connectFleet(io)).json(path, schema),
+  });
+}
 
 /** The whole command line. Commander throws instead of exiting, so that `main` alone decides on exit codes. */
 export function createProgram(own: CommandIo): Command {
@@ -92,12 +102,10 @@ export function createProgram(own: CommandIo): Command {
       writeOut: (text) => void own.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
     });
-  for (const register of commands) register(program, io);
-  registerAuditExporters(program, io);
-  registerAuditVerify(program, {
-    ...io,
-    fetchJson: async (path, schema) => (await connectFleet(io)).json(path, schema),
-  });
+  for (const [group, commands] of Object.entries(commandGroups)) {
+    program.commandsGroup(group);
+    for (const register of commands) register(program, io);
+  }
   output.addTo(program);
   registerCompletion(program);
   return program;

@@ -24,6 +24,7 @@ export function registerRoles(program: Command, io: CommandIo): void {
   const roles = program.command('roles').description('Binds roles to groups of the directory and to people.');
   roles
     .command('list')
+    .description('Lists who has which role where.')
     .option('--json', 'as JSON')
     .action(async (options: { json?: boolean }) => {
       const { bindings } = await ask((await connectFleet(io)).api.GET('/v1/role-bindings'));
@@ -34,12 +35,13 @@ export function registerRoles(program: Command, io: CommandIo): void {
         );
       return undefined;
     });
-  for (const [name, method] of [
-    ['bind', 'PUT'],
-    ['unbind', 'DELETE'],
+  for (const [name, method, description] of [
+    ['bind', 'PUT', 'Gives a role to a group or a person.'],
+    ['unbind', 'DELETE', 'Takes a role from a group or a person.'],
   ] as const)
     roles
       .command(name)
+      .description(description)
       .argument('<role>')
       .option('--group <name>', 'everybody in this group of the directory')
       .option('--person <subject>', 'one person')
@@ -77,6 +79,7 @@ export function registerTokens(program: Command, io: CommandIo): void {
   const tokens = program.command('tokens').description('Makes and ends tokens for programs.');
   tokens
     .command('list')
+    .description('Lists the tokens that are in force.')
     .option('--json', 'as JSON')
     .action(async (options: { json?: boolean }) => {
       const found = await ask((await connectFleet(io)).api.GET('/v1/tokens'));
@@ -114,6 +117,7 @@ export function registerTokens(program: Command, io: CommandIo): void {
     });
   tokens
     .command('revoke')
+    .description('Ends a token at once.')
     .argument('<token>', 'its id')
     .action(async (id: string) => {
       const { api } = await connectFleet(io);

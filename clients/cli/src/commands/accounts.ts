@@ -26,6 +26,7 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     .description('Says which people accounts of GitHub, GitLab and Slack are; only theirs start sessions.');
   accounts
     .command('list')
+    .description('Lists the accounts and whose they are.')
     .option('--json', 'as JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const { links } = await ask((await connectFleet(io)).api.GET('/v1/account-links'));
@@ -38,6 +39,7 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     });
   accounts
     .command('link')
+    .description('Says whose an account is.')
     .addArgument(source())
     .argument('<account>', 'user name; of Slack the member id')
     .argument('<subject>', 'whose it is')
@@ -50,6 +52,7 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     });
   accounts
     .command('unlink')
+    .description('Forgets whose an account is.')
     .addArgument(source())
     .argument('<account>')
     .action(async (of: (typeof webhookSources)[number], account: string) => {

@@ -39,6 +39,7 @@ export function registerAgents(program: Command, io: CommandIo): void {
   const agents = program.command('agents').description('Defines and lists the agents that sessions run as.');
   agents
     .command('list')
+    .description('Lists the agents.')
     .option('--json', 'as JSON')
     .action(async (options: { json?: boolean }) => {
       const found = await ask((await connectFleet(io)).api.GET('/v1/agents'));
@@ -51,6 +52,7 @@ export function registerAgents(program: Command, io: CommandIo): void {
     });
   agents
     .command('show')
+    .description('Shows what an agent is.')
     .argument('<agent>')
     .option('--version <number>', 'as it was')
     .action(async (id: string, options: { version?: string }) => {
@@ -65,6 +67,7 @@ export function registerAgents(program: Command, io: CommandIo): void {
     });
   agents
     .command('versions')
+    .description('Lists who changed an agent when.')
     .argument('<agent>')
     .action(async (id: string) => {
       const found = await ask(
@@ -98,7 +101,9 @@ export function registerMemory(program: Command, io: CommandIo): void {
     .command('memory')
     .description('Shows, reviews and restores what an agent remembers.');
   const withProject = (command: Command): Command => command.option('--project <id>', 'the project', 'local');
-  withProject(memory.command('show').argument('<agent>'))
+  withProject(
+    memory.command('show').description('Shows what an agent remembers of a project.').argument('<agent>'),
+  )
     .option('--json', 'as JSON')
     .action(async (agent: string, options: MemoryOptions) => {
       const view = await ask(
@@ -114,27 +119,31 @@ export function registerMemory(program: Command, io: CommandIo): void {
         );
       return undefined;
     });
-  withProject(memory.command('restore').argument('<agent>').argument('<version>')).action(
-    async (agent: string, version: string, options: MemoryOptions) => {
-      const client = await connectFleet(io);
-      const current = await ask(
-        client.api.GET('/v1/projects/{id}/agents/{agent}/memory', {
-          params: { path: { id: options.project, agent } },
-        }),
-      );
-      const restored = await ask(
-        client.api.POST('/v1/projects/{id}/agents/{agent}/memory/restore', {
-          params: { path: { id: options.project, agent }, header: seenHeader(current) },
-          body: { version: Number(version) },
-        }),
-      );
-      io.stdout.write(`Version ${restored.version} is as version ${version} was.\n`);
-    },
-  );
+  withProject(
+    memory
+      .command('restore')
+      .description('Makes an earlier version of the memory the newest.')
+      .argument('<agent>')
+      .argument('<version>'),
+  ).action(async (agent: string, version: string, options: MemoryOptions) => {
+    const client = await connectFleet(io);
+    const current = await ask(
+      client.api.GET('/v1/projects/{id}/agents/{agent}/memory', {
+        params: { path: { id: options.project, agent } },
+      }),
+    );
+    const restored = await ask(
+      client.api.POST('/v1/projects/{id}/agents/{agent}/memory/restore', {
+        params: { path: { id: options.project, agent }, header: seenHeader(current) },
+        body: { version: Number(version) },
+      }),
+    );
+    io.stdout.write(`Version ${restored.version} is as version ${version} was.\n`);
+  });
   withProject(memory.command('review').argument('<agent>'))
     .description('Lists what sessions want remembered; with --accept or --reject decides it.')
-    .option('--accept <session>')
-    .option('--reject <session>')
+    .option('--accept <session>', 'takes what this session wants remembered')
+    .option('--reject <session>', 'leaves it out')
     .action(async (agent: string, options: MemoryOptions & { accept?: string; reject?: string }) => {
       const client = await connectFleet(io);
       const session = options.accept ?? options.reject;

@@ -63,7 +63,7 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
   costs
     .command('forecast')
     .description('What the month will have cost.')
-    .option('--project <project>')
+    .option('--project <project>', 'of this project alone')
     .option('--json', 'as JSON')
     .action(async (options: SpanOptions) => {
       const answer = await ask(
@@ -128,7 +128,7 @@ function withSpan(command: Command): Command {
   return command
     .option('--from <day>', 'first day, in UTC (else the first of the month)')
     .option('--to <day>', 'the day after the last (else tomorrow)')
-    .option('--project <project>')
+    .option('--project <project>', 'of this project alone')
     .option('--json', 'as JSON');
 }
 

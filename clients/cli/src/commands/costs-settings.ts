@@ -68,9 +68,9 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
     .description('Prices a span of a model’s exchanges again and appends the differences.')
     .argument('<provider>')
     .argument('<model>')
-    .requiredOption('--from <day>')
+    .requiredOption('--from <day>', 'first day, in UTC')
     .requiredOption('--to <day>', 'the day after the last')
-    .requiredOption('--reason <text>')
+    .requiredOption('--reason <text>', 'why, for whoever reads the bill')
     .option('--prices <file>', 'a price book; else the fleet’s own as it is now')
     .action((provider: string, model: string, options: CorrectOptions) =>
       correct(io, provider, model, options),

@@ -32,6 +32,7 @@ export function registerAgentCredentials(agents: Command, io: CommandIo): void {
     .description('Sets, lists and removes what an agent logs in with. Nobody can read a value back.');
   credentials
     .command('list')
+    .description('Lists the names, never the values.')
     .argument('<agent>')
     .option('--json', 'as JSON')
     .action(async (agent: string, options: { json?: boolean }) => {
@@ -62,6 +63,7 @@ export function registerAgentCredentials(agents: Command, io: CommandIo): void {
     });
   credentials
     .command('remove')
+    .description('Forgets a value.')
     .argument('<agent>')
     .argument('<name>')
     .action(async (agent: string, name: string) => {

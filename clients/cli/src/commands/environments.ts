@@ -31,7 +31,7 @@ export function registerEnvironments(program: Command, io: CommandIo): void {
     .command('environments')
     .description('Shows and builds what is installed for a project before its sessions.');
   const add = (command: Command): Command => command.option('--project <id>', 'the project', 'local');
-  add(environments.command('list'))
+  add(environments.command('list').description('Lists the environments of a project.'))
     .option('--json', 'as JSON')
     .action(async (options: Options) => {
       const found = await ask(
@@ -43,7 +43,7 @@ export function registerEnvironments(program: Command, io: CommandIo): void {
       for (const environment of found.environments) io.stdout.write(lineOf(environment));
       return undefined;
     });
-  add(environments.command('show').argument('<environment>'))
+  add(environments.command('show').description('Shows one environment.').argument('<environment>'))
     .option('--json', 'as JSON')
     .action(async (id: string, options: Options) => {
       const found = await read(io, id, options);

@@ -23,6 +23,7 @@ export function registerHooks(program: Command, io: CommandIo): void {
     .description('Addresses to which GitHub, GitLab and Slack send what happens there.');
   hooks
     .command('list')
+    .description('Lists the addresses.')
     .option('--json', 'as JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const found = await ask((await connectFleet(io)).api.GET('/v1/hooks'));
@@ -78,6 +79,7 @@ export function registerHooks(program: Command, io: CommandIo): void {
     });
   hooks
     .command('remove')
+    .description('Removes an address; what is sent there is refused.')
     .argument('<hook>')
     .action(async (id: string) => {
       const client = await connectFleet(io);

@@ -33,13 +33,14 @@ export function registerInbox(program: Command, io: CommandIo): void {
       io.stdout.write(`${page.unread} unread\n`);
       return undefined;
     });
-  for (const [name, mark] of [
-    ['read', { read: true }],
-    ['done', { done: true }],
-    ['reopen', { read: false, done: false }],
+  for (const [name, mark, description] of [
+    ['read', { read: true }, 'Marks an item as read.'],
+    ['done', { done: true }, 'Puts an item away.'],
+    ['reopen', { read: false, done: false }, 'Takes an item back, unread.'],
   ] as const)
     inbox
       .command(name)
+      .description(description)
       .argument('<item>')
       .action(async (item: string) => {
         const client = await connectFleet(io);

@@ -23,8 +23,8 @@ export function registerMemoryCarry(memory: Command, io: CommandIo): void {
     .option('--project <id>', 'the project that gets it', 'local')
     .option('--from <project>', 'the project that has it')
     .option('--path <paths...>', 'only these files')
-    .option('--accept <request>')
-    .option('--reject <request>')
+    .option('--accept <request>', 'carries it')
+    .option('--reject <request>', 'leaves it where it is')
     .action(async (agent: string, options: CarryOptions) => {
       const client = await connectFleet(io);
       const request = options.accept ?? options.reject;

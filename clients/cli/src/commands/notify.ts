@@ -25,6 +25,7 @@ export function registerNotify(program: Command, io: CommandIo): void {
     .description('Who is told of what happens: webhooks, Slack, e-mail, comments on GitHub and GitLab.');
   notify
     .command('list')
+    .description('Lists who is told of what.')
     .option('--json', 'as JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const { targets } = await ask((await connectFleet(io)).api.GET('/v1/notify-targets'));
@@ -52,6 +53,7 @@ export function registerNotify(program: Command, io: CommandIo): void {
     });
   notify
     .command('change')
+    .description('Changes a target out of a file.')
     .argument('<target>')
     .argument('<file>', definitionHelp)
     .option('--secret', 'reads a new secret from standard input')
@@ -73,6 +75,7 @@ export function registerNotify(program: Command, io: CommandIo): void {
     });
   notify
     .command('remove')
+    .description('Removes a target.')
     .argument('<target>')
     .action(async (id: string) => {
       const client = await connectFleet(io);

@@ -104,8 +104,9 @@ export function registerObjects(program: Command, io: CommandIo): void {
     .description('Lists, creates and changes what people and agents work on together.');
   objects
     .command('list')
-    .option('--project <id>')
-    .option('--status <word>')
+    .description('Lists objects.')
+    .option('--project <id>', 'of this project alone')
+    .option('--status <word>', 'of this status alone')
     .option('--assignee <id>', 'an agent, or a person’s subject')
     .option('--limit <number>', 'at most so many', '50')
     .option('--json', 'as JSON')
@@ -118,6 +119,7 @@ export function registerObjects(program: Command, io: CommandIo): void {
     .action((id: string, options: { json?: boolean }) => showThread(io, id, options.json === true));
   objects
     .command('create')
+    .description('Creates an object.')
     .argument('<title>')
     .option('--project <id>', 'the project', 'local')
     .option('--type <word>', 'what it is', 'task')
@@ -137,6 +139,7 @@ export function registerObjects(program: Command, io: CommandIo): void {
     );
   objects
     .command('status')
+    .description('Changes the status of an object.')
     .argument('<object>')
     .argument('<status>')
     .action((id: string, status: string) => change(io, id, { status }));
@@ -146,8 +149,8 @@ export function registerObjects(program: Command, io: CommandIo): void {
       'Gives an object to an agent, which starts a session, or to a person; with neither to nobody.',
     )
     .argument('<object>')
-    .option('--agent <id>')
-    .option('--person <subject>')
+    .option('--agent <id>', 'the agent that works on it')
+    .option('--person <subject>', 'the person who does')
     .action((id: string, options: { agent?: string; person?: string }) =>
       change(io, id, { assignee: assigneeOf(options) }),
     );

@@ -26,6 +26,7 @@ function registerRules(program: Command, io: CommandIo): void {
   const retention = program.command('retention').description('How long a project’s content is kept.');
   retention
     .command('show')
+    .description('Shows the rules of a project.')
     .argument('<project>')
     .option('--json', 'one JSON object')
     .action(async (project: string, { json }: { json?: boolean }) => {
@@ -70,17 +71,21 @@ function registerHolds(program: Command, io: CommandIo): void {
   const hold = program
     .command('hold')
     .description('Legal holds: what lies below one is removed by no rule and by nobody (administrators).');
-  hold.command('list').action(async () => {
-    const client = await connectFleet(io);
-    const { holds } = await ask(client.api.GET('/v1/holds'));
-    if (holds.length === 0) io.stdout.write('There is no hold.\n');
-    for (const { id, scope, of, placedBy, placedAt } of holds)
-      io.stdout.write(
-        `${id}  ${scope} ${makeVisibleLine(of)}  by ${makeVisibleLine(placedBy)} at ${placedAt}\n`,
-      );
-  });
+  hold
+    .command('list')
+    .description('Lists the holds that are in force.')
+    .action(async () => {
+      const client = await connectFleet(io);
+      const { holds } = await ask(client.api.GET('/v1/holds'));
+      if (holds.length === 0) io.stdout.write('There is no hold.\n');
+      for (const { id, scope, of, placedBy, placedAt } of holds)
+        io.stdout.write(
+          `${id}  ${scope} ${makeVisibleLine(of)}  by ${makeVisibleLine(placedBy)} at ${placedAt}\n`,
+        );
+    });
   hold
     .command('place')
+    .description('Places a hold.')
     .option('--project <id>', 'over everything of a project')
     .option('--session <id>', 'over one session')
     .action(async ({ project, session }: HoldOptions) => {
@@ -94,6 +99,7 @@ function registerHolds(program: Command, io: CommandIo): void {
     });
   hold
     .command('release')
+    .description('Ends a hold; the rules hold again.')
     .argument('<hold>')
     .action(async (id: string) => {
       const client = await connectFleet(io);

@@ -146,7 +146,7 @@ async function download(address: string | undefined, file: FolderFile): Promise<
 export function registerSkills(program: Command, io: CommandIo): void {
   const skills = program.command('skills').description('Pushes, pulls and lists a project’s skills.');
   const withProject = (command: Command): Command => command.option('--project <id>', 'the project', 'local');
-  withProject(skills.command('list'))
+  withProject(skills.command('list').description('Lists the skills of a project.'))
     .option('--json', 'as JSON')
     .action(async (options: { project: string; json?: boolean }) => {
       const client = await connectFleet(io);
@@ -164,7 +164,7 @@ export function registerSkills(program: Command, io: CommandIo): void {
     .action((folder: string, options: { project: string; onto?: string }) =>
       push(folder, options.project, options.onto, io),
     );
-  withProject(skills.command('pull').argument('<skill>'))
+  withProject(skills.command('pull').description('Writes a skill into a folder.').argument('<skill>'))
     .option('--version <number>', 'as it was')
     .option('--into <folder>', 'where its folder is made', '.')
     .action((name: string, options: { project: string; version?: string; into: string }) =>

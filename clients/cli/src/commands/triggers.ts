@@ -30,7 +30,8 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     .description('Schedules and filters that start sessions, and what became of what asked for one.');
   triggers
     .command('list')
-    .option('--project <id>')
+    .description('Lists triggers.')
+    .option('--project <id>', 'of this project alone')
     .option('--json', 'as JSON')
     .action(async ({ project, json }: { project?: string; json?: boolean }) => {
       const client = await connectFleet(io);
@@ -41,6 +42,7 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     });
   triggers
     .command('create')
+    .description('Creates a trigger out of a file.')
     .argument('<file>', 'YAML: name, agent, task, when, repository, model')
     .option('--project <id>', 'the project', 'local')
     .action(async (file: string, { project }: { project: string }) => {
@@ -62,6 +64,7 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     });
   triggers
     .command('remove')
+    .description('Removes a trigger.')
     .argument('<trigger>')
     .action(async (id: string) => {
       const client = await connectFleet(io);
@@ -117,7 +120,7 @@ function registerTrials(triggers: Command, io: CommandIo): void {
   triggers
     .command('deliveries')
     .description('Lists what asked for sessions, and why nothing was started where nothing was.')
-    .option('--project <id>')
+    .option('--project <id>', 'of this project alone')
     .option('--state <state>', 'pending, started, refused or ignored')
     .option('--json', 'as JSON')
     .action(async ({ json, ...filters }: { project?: string; state?: string; json?: boolean }) => {

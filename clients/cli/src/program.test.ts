@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import type { Command } from 'commander';
+import { createProgram } from './program.ts';
+
+const program = createProgram({
+  stdin: new PassThrough(),
+  stdout: new PassThrough(),
+  stderr: new PassThrough(),
+  env: {},
+  interactive: false,
+  colour: false,
+  signal: new AbortController().signal,
+  setExitCode: () => undefined,
+});
+
+/** Every command with its whole name, the program itself first. */
+function all(command: Command, name = command.name()): [string, Command][] {
+  return [[name, command], ...command.commands.flatMap((below) => all(below, `${name} ${below.name()}`))];
+}
+
+test('every command and every option says what it does', () => {
+  const commands = all(program);
+  assert.ok(commands.length > 100, `${commands.length} commands`);
+  const silent = commands.flatMap(([name, command]) => [
+    ...(command.description() === '' ? [name] : []),
+    ...command.options
+      .filter(({ description }) => (description ?? '') === '')
+      .map(({ flags }) => `${name} ${flags}`),
+  ]);
+  assert.deepEqual(silent, []);
+});
+
+test('the help lists the commands by what they are for', () => {
+  const help = program.helpInformation();
+  const at = (text: string): number => {
+    assert.ok(help.includes(text), `${text} is in\n${help}`);
+    return help.indexOf(text);
+  };
+  assert.ok(at('Sessions:') < at('  run '));
+  assert.ok(at('  inbox ') < at('What sessions work with:'));
+  assert.ok(at('The fleet:') < at('  servers '));
+  assert.ok(at('Security:') < at('  audit '));
+});
