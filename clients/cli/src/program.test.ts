@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { Command } from 'commander';
+import type { CommandIo } from './io.ts';
 import { createProgram } from './program.ts';
 
-const program = createProgram({
+const io: CommandIo = {
   stdin: new PassThrough(),
   stdout: new PassThrough(),
   stderr: new PassThrough(),
@@ -13,7 +14,8 @@ const program = createProgram({
   colour: false,
   signal: new AbortController().signal,
   setExitCode: () => undefined,
-});
+};
+const program = createProgram(io);
 
 /** Every command with its whole name, the program itself first. */
 function all(command: Command, name = command.name()): [string, Command][] {
@@ -42,4 +44,11 @@ test('the help lists the commands by what they are for', () => {
   assert.ok(at('  inbox ') < at('What sessions work with:'));
   assert.ok(at('The fleet:') < at('  servers '));
   assert.ok(at('Security:') < at('  audit '));
+});
+
+test('a wrong word points to the help of its command', async () => {
+  const stderr = new PassThrough();
+  const other = createProgram({ ...io, stderr });
+  await assert.rejects(other.parseAsync(['costs', 'report', '--moon'], { from: 'user' }));
+  assert.match(String(stderr.read()), /Run "lemniscate costs report --help"/);
 });

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { Argument } from 'commander';
 import { registerAccounts } from './commands/accounts.ts';
 import { registerAcp } from './commands/acp.ts';
 import { registerRoles, registerTokens } from './commands/access.ts';
@@ -97,7 +98,11 @@ export function createProgram(own: CommandIo): Command {
     // Else `skills pull NAME --version 1` would ask the program for its own version.
     .enablePositionalOptions()
     .exitOverride()
-    .showHelpAfterError('Run "lemniscate --help" to see what there is.')
+    // Every command has options; saying so of each leaves no room for what it does.
+    .configureHelp({
+      subcommandTerm: (command) =>
+        [command.name(), ...command.registeredArguments.map(argumentTerm)].join(' '),
+    })
     .configureOutput({
       writeOut: (text) => void own.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
@@ -108,5 +113,17 @@ export function createProgram(own: CommandIo): Command {
   }
   output.addTo(program);
   registerCompletion(program);
+  pointToHelp(program, program.name());
   return program;
+}
+
+function argumentTerm(argument: Argument): string {
+  const text = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${text}>` : `[${text}]`;
+}
+
+/** After a wrong word one is pointed to the help of the very command. */
+function pointToHelp(command: Command, name: string): void {
+  command.showHelpAfterError(`Run "${name} --help" to see what there is.`);
+  for (const below of command.commands) pointToHelp(below, `${name} ${below.name()}`);
 }

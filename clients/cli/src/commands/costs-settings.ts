@@ -44,13 +44,14 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
           body: { costCentre },
         }),
       );
+      io.stdout.write(`From now on ${project} is charged to ${costCentre}.\n`);
     });
   costs
     .command('pool-price')
     .description('Names what a slot of a pool costs an hour, from a day on.')
     .argument('<pool>')
-    .argument('<usd-per-slot-hour>')
-    .argument('<from-day>')
+    .argument('<usd>', 'of one slot for one hour, such as 0.12')
+    .argument('<day>', 'the first one, such as 2026-12-01')
     .action(async (pool: string, usdPerSlotHour: string, fromDay: string) => {
       const body = { usdPerSlotHour, fromDay };
       const { api } = await connectFleet(io);
@@ -62,6 +63,7 @@ export function registerCostsSettings(program: Command, io: CommandIo): void {
           body,
         }),
       );
+      io.stdout.write(`From ${fromDay} on a slot of ${pool} costs $${usdPerSlotHour} an hour.\n`);
     });
   costs
     .command('correct')
