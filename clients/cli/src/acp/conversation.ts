@@ -14,6 +14,8 @@ import { finishSession, sendMessage } from '../follow/messages.ts';
 import { openSession } from '../open-session.ts';
 import type { ConversationStore, StoredConversation } from './conversation-store.ts';
 import { askInEditor } from './permissions.ts';
+import { createQuestions } from './questions.ts';
+import type { Question } from './questions.ts';
 import { reviewInEditor } from './review.ts';
 import { createUpdateWriter } from './updates.ts';
 
@@ -109,7 +111,7 @@ export function createConversation(
 
   async function follow(editor: AgentContext, followed: string): Promise<StopReason> {
     turn = new AbortController();
-    const questions = createQuestions(deps, editor, id, stored.folder, followed);
+    const questions = createQuestions(followed, askPerson(editor));
     try {
       const events = followSession(client, {
         sessionId: followed,
@@ -130,6 +132,15 @@ export function createConversation(
       turn = null;
     }
   }
+
+  const askPerson =
+    (editor: AgentContext) =>
+    async (question: Question, withdrawn: AbortSignal): Promise<void> => {
+      const waiting = await waitingApprovals(client, question.sessionId);
+      const approval = waiting.find((candidate) => candidate.id === question.approvalId);
+      // While the stream was catching up it may have been answered elsewhere.
+      if (approval !== undefined) await askInEditor(client, editor, id, stored.folder, approval, withdrawn);
+    };
 
   async function ended(editor: AgentContext, followed: string): Promise<StopReason> {
     const session = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id: followed } } }));
@@ -178,44 +189,6 @@ export function createConversation(
       await finishSession(client, sessionId).catch((error: unknown) => {
         if (!isCodedError(error, 'session_ended') && !isCodedError(error, 'conflict')) throw error;
       });
-    },
-  };
-}
-
-/** The questions that wait in the editor while the session goes on being followed. */
-function createQuestions(
-  deps: ConversationDeps,
-  editor: AgentContext,
-  id: string,
-  folder: string,
-  sessionId: string,
-) {
-  const asked = new Map<string, AbortController>();
-  const asking: Promise<void>[] = [];
-
-  async function ask(approvalId: string, withdrawn: AbortSignal): Promise<void> {
-    const waiting = await waitingApprovals(deps.client, sessionId);
-    const approval = waiting.find((candidate) => candidate.id === approvalId);
-    // While the stream was catching up it may have been answered elsewhere.
-    if (approval === undefined) return;
-    await askInEditor(deps.client, editor, id, folder, approval, withdrawn);
-  }
-
-  return {
-    hear: (event: SessionEvent): void => {
-      if (event.type !== 'approval') return;
-      if (event.state !== 'waiting') {
-        asked.get(event.approvalId)?.abort();
-        return;
-      }
-      if (asked.has(event.approvalId)) return;
-      const withdrawn = new AbortController();
-      asked.set(event.approvalId, withdrawn);
-      asking.push(ask(event.approvalId, withdrawn.signal));
-    },
-    settle: async (): Promise<void> => {
-      for (const question of asked.values()) question.abort();
-      await Promise.all(asking);
     },
   };
 }

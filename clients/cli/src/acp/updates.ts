@@ -122,6 +122,12 @@ export function createUpdateWriter(folder: string): UpdateWriter {
           return replayed && event.state === 'sent' && event.text !== undefined
             ? [{ sessionUpdate: 'user_message_chunk', content: { type: 'text', text: event.text } }]
             : [];
+        case 'delegation':
+          return [
+            thought(
+              `Sub-agent ${event.sessionId} ${event.state === 'opened' ? 'works on a part of the task' : 'has reported'}.\n`,
+            ),
+          ];
         case 'gap':
           return [thought(`${event.to - event.from + 1} earlier events cannot be shown: ${event.reason}\n`)];
         default:

@@ -40,13 +40,17 @@ protocol, messages for people go to standard error.`,
       let workstation: Promise<Workstation> | null = null;
       const gone = new AbortController();
       const signal = AbortSignal.any([io.signal, gone.signal]);
+      const begin = (): Promise<Workstation> =>
+        startWorkstation(client, io.env, signal).catch((error: unknown) => {
+          // What was missing may be there the next time.
+          workstation = null;
+          throw error;
+        });
       const order = async () => ({
         execution,
         bounds,
         ...options,
-        ...(execution === 'workstation'
-          ? { server: (await (workstation ??= startWorkstation(client, io.env, signal))).serverId }
-          : {}),
+        ...(execution === 'workstation' ? { server: (await (workstation ??= begin())).serverId } : {}),
       });
       const app = createAcpAgent({
         client,
