@@ -1,33 +1,14 @@
-import { ask } from '@lemniscate/api/client.ts';
 import { execFile } from 'node:child_process';
-import { statfs } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, statfs } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { ApiClient } from '../api-client.ts';
-import { createApiClient } from '../api-client.ts';
 import { readBounds } from '../bounds.ts';
-import { dataFolder, findEndpoint } from '../endpoint.ts';
+import { dataFolder } from '../endpoint.ts';
 import { readExecution } from '../execution.ts';
 import { checkEncryption } from './doctor-encryption.ts';
-
-/** What one look found. `advice` says what to do about it. */
-export interface Finding {
-  readonly check: string;
-  readonly state: 'ok' | 'warning' | 'fault';
-  readonly found: string;
-  readonly advice?: string;
-}
-
-/** What the looks share. */
-export interface DoctorDeps {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly now: () => number;
-  readonly platform: NodeJS.Platform;
-  /** Runs a program and answers its output; rejects where it is not there or fails. */
-  readonly output: (program: string, args: readonly string[]) => Promise<string>;
-}
-
-type Check = (deps: DoctorDeps) => Promise<Finding[]>;
+import { wordsOf } from './doctor-finding.ts';
+import type { Check, DoctorDeps, Finding } from './doctor-finding.ts';
+import { checkFleet } from './doctor-fleet.ts';
 
 /** Every look at the installation, in the order in which one depends on the other. A new one is a line here. */
 export const doctorChecks: readonly Check[] = [
@@ -37,6 +18,7 @@ export const doctorChecks: readonly Check[] = [
   checkDisk,
   checkEncryption,
   checkSandbox,
+  checkProfiles,
   checkFleet,
 ];
 
@@ -96,83 +78,65 @@ async function checkDisk({ env }: DoctorDeps): Promise<Finding[]> {
   return [{ check: 'disk', state: 'warning', found, advice: `Make room on the disk of ${folder}.` }];
 }
 
+/** Asks of the drivers that a run on this machine would try. */
 async function checkSandbox({ env, output }: DoctorDeps): Promise<Finding[]> {
   if (env.LEMNISCATE_AGENT_EXECUTION === 'server') return [];
-  const walls = ['--unshare-user', '--unshare-pid', '--unshare-net', '--ro-bind', '/', '/', 'true'];
-  try {
-    await output('bwrap', walls);
-    return [{ check: 'sandbox', state: 'ok', found: 'bubblewrap makes a sandbox without a network here' }];
-  } catch (error) {
-    return [
-      {
-        check: 'sandbox',
-        state: 'warning',
-        found: `bubblewrap cannot make a sandbox here: ${wordsOf(error)}`,
-        advice:
-          'Install bubblewrap and allow user namespaces, run a container engine, or use the pool: LEMNISCATE_AGENT_EXECUTION=server.',
-      },
-    ];
-  }
-}
-
-/** A clock that is off by more makes leases, tokens and audit times doubtful. Milliseconds. */
-const clockToleranceMs = 5_000;
-
-async function checkFleet({ env, now }: DoctorDeps): Promise<Finding[]> {
-  try {
-    const endpoint = await findEndpoint(env);
-    if (endpoint === null)
-      return [
-        {
-          check: 'fleet',
-          state: 'fault',
-          found: 'no fleet is named or running here',
-          advice: 'Run "npm start", or set LEMNISCATE_URL and LEMNISCATE_TOKEN.',
-        },
-      ];
-    const client = createApiClient(endpoint);
-    const ready = await client.open('/readyz');
-    const date = Date.parse(ready.headers.get('date') ?? '');
-    await ready.body?.cancel();
-    return [
-      { check: 'fleet', state: 'ok', found: `${client.url} is ready` },
-      ...(Number.isNaN(date) ? [] : [clockFinding(Math.abs(now() - date))]),
-      ...(await checkServers(client)),
-    ];
-  } catch (error) {
-    const advice = isCodedError(error, 'unauthenticated')
-      ? 'Log in again, or set LEMNISCATE_TOKEN.'
-      : 'Look at the dispatcher’s log; docs/operations/failures.md lists what it says.';
-    return [{ check: 'fleet', state: 'fault', found: wordsOf(error), advice }];
-  }
-}
-
-function clockFinding(offMs: number): Finding {
-  const found = `the clocks differ by less than ${Math.ceil(offMs / 1000)} s`;
-  if (offMs <= clockToleranceMs) return { check: 'clock', state: 'ok', found };
-  return {
-    check: 'clock',
-    state: 'warning',
-    found: `this clock and the fleet’s differ by ${Math.round(offMs / 1000)} s`,
-    advice: 'Set the clock (NTP).',
-  };
-}
-
-async function checkServers(client: ApiClient): Promise<Finding[]> {
-  const { servers } = await ask(client.api.GET('/v1/servers'));
-  const usable = servers.filter((server) => server.usable > 0).length;
-  const found = `${usable} of ${servers.length} agent servers have a free slot`;
-  if (usable > 0) return [{ check: 'servers', state: 'ok', found }];
+  const choice = env.LEMNISCATE_SANDBOX_DRIVER ?? 'auto';
+  const tried = [
+    ...(choice === 'bubblewrap' ? [] : [await tryEngine(output)]),
+    ...(choice === 'docker' ? [] : [await tryBubblewrap(output)]),
+  ];
+  const works = tried.find(({ ok }) => ok);
+  if (works !== undefined) return [{ check: 'sandbox', state: 'ok', found: works.found }];
   return [
     {
-      check: 'servers',
-      state: 'warning',
-      found,
-      advice: 'Sessions will wait. Add agent servers, or look at why they are out of rotation.',
+      check: 'sandbox',
+      state: choice === 'auto' ? 'warning' : 'fault',
+      found: tried.map(({ found }) => found).join('; '),
+      advice: `${sandboxAdvice[choice] ?? sandboxAdvice.auto} Or use the pool: LEMNISCATE_AGENT_EXECUTION=server.`,
     },
   ];
 }
 
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n')[0] ?? error.name) : String(error);
+const sandboxAdvice: Readonly<Record<string, string>> & { readonly auto: string } = {
+  auto: 'Install bubblewrap and allow user namespaces, or run a container engine.',
+  bubblewrap: 'Install bubblewrap and allow user namespaces.',
+  docker: 'Start the container engine, or set DOCKER_HOST.',
+};
+
+interface Tried {
+  readonly ok: boolean;
+  readonly found: string;
+}
+
+async function tryEngine(output: DoctorDeps['output']): Promise<Tried> {
+  try {
+    const version = await output('docker', ['version', '--format', '{{.Server.Version}}']);
+    return { ok: true, found: `a container engine answers (${version})` };
+  } catch (error) {
+    return { ok: false, found: `no container engine answers: ${wordsOf(error)}` };
+  }
+}
+
+async function tryBubblewrap(output: DoctorDeps['output']): Promise<Tried> {
+  const walls = ['--unshare-user', '--unshare-pid', '--unshare-net', '--ro-bind', '/', '/', 'true'];
+  try {
+    await output('bwrap', walls);
+    return { ok: true, found: 'bubblewrap makes a sandbox without a network here' };
+  } catch (error) {
+    return { ok: false, found: `bubblewrap cannot make a sandbox here: ${wordsOf(error)}` };
+  }
+}
+
+/** The file that says what the sandboxes of this machine are made of. */
+async function checkProfiles({ env }: DoctorDeps): Promise<Finding[]> {
+  const file = env.LEMNISCATE_SANDBOX_PROFILES;
+  if (file === undefined || env.LEMNISCATE_AGENT_EXECUTION === 'server') return [];
+  try {
+    await access(file, constants.R_OK);
+    return [{ check: 'profiles', state: 'ok', found: file }];
+  } catch (error) {
+    const advice = 'Mend LEMNISCATE_SANDBOX_PROFILES or unset it.';
+    return [{ check: 'profiles', state: 'fault', found: wordsOf(error), advice }];
+  }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dataFolder } from '../endpoint.ts';
-import type { DoctorDeps, Finding } from './doctor-checks.ts';
+import type { DoctorDeps, Finding } from './doctor-finding.ts';
 
 const check = 'encryption';
 

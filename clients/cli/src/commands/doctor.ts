@@ -5,7 +5,7 @@ import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
 import { printJson } from './context.ts';
 import { doctorChecks, programOutput } from './doctor-checks.ts';
-import type { Finding } from './doctor-checks.ts';
+import type { Finding } from './doctor-finding.ts';
 
 /** `lemniscate doctor`: looks at the whole installation and says what to do. */
 export function registerDoctor(program: Command, io: CommandIo): void {
@@ -26,5 +26,5 @@ function show({ check, state, found, advice }: Finding, io: CommandIo): void {
   const paint = pc.createColors(io.colour);
   const marks = { ok: paint.green('✓'), warning: paint.yellow('!'), fault: paint.red('✗') };
   io.stdout.write(`${marks[state]} ${check.padEnd(10)} ${makeVisibleLine(found)}\n`);
-  if (advice !== undefined) io.stdout.write(`  ${' '.repeat(10)} → ${advice}\n`);
+  if (advice !== undefined) io.stdout.write(`  ${' '.repeat(10)} → ${makeVisibleLine(advice)}\n`);
 }
