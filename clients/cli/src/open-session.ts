@@ -25,11 +25,12 @@ export async function openSession(
   const { repositoryFolder, ...body } = request;
   const repository = await inspectRepository(repositoryFolder);
   const uploaded = await uploadRepository(client, repository, signal, body.project);
+  signal.throwIfAborted();
+  // Not cut off by Ctrl-C: whoever opens a session has to know which one there is to stop.
   const session = await ask(
     client.api.POST('/v1/sessions', {
       body: { ...body, repository: uploaded.source },
       headers: { 'idempotency-key': randomUUID() },
-      signal,
     }),
   );
   return { session, repository, dirty: uploaded.dirty };

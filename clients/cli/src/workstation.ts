@@ -1,13 +1,13 @@
 import { ask } from '@lemniscate/api/client.ts';
-import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { ApiClient } from './api-client.ts';
+import { startRunner } from './workstation-runner.ts';
+import type { Runner } from './workstation-runner.ts';
 
 /** An agent server of one's own on this machine, for sessions pinned to it. */
 export interface Workstation {
@@ -16,29 +16,7 @@ export interface Workstation {
   stop(): Promise<void>;
 }
 
-/** What the person says of this machine's sandboxes; nothing else of their variables reaches the runner. */
-const handedOnNames = [
-  'PATH',
-  'HOME',
-  'TMPDIR',
-  'DOCKER_HOST',
-  'DOCKER_TLS_VERIFY',
-  'DOCKER_CERT_PATH',
-  'LEMNISCATE_SANDBOX_PROFILES',
-  'LEMNISCATE_PROGRAM_QUIET_SECONDS',
-  'LEMNISCATE_FETCH_SSH_KEY',
-  'LEMNISCATE_FETCH_SSH_KNOWN_HOSTS',
-  'LEMNISCATE_FETCH_PRIVATE_HOSTS',
-] as const;
-
-function handedOn(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    handedOnNames.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
-  );
-}
-
 const startTimeoutMs = 20_000;
-const stopTimeoutMs = 15_000;
 
 /**
  * Starts an agent server here and joins it to the fleet under the person's login. The private key never leaves the
@@ -50,98 +28,73 @@ export async function startWorkstation(
   env: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Promise<Workstation> {
+  signal.throwIfAborted();
   const folder = await mkdtemp(join(tmpdir(), 'lemniscate-workstation-'));
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  let serverId: string | null = null;
-  const leave = async (): Promise<void> => {
-    if (serverId !== null)
-      await ask(client.api.DELETE('/v1/servers/{id}', { params: { path: { id: serverId } } }));
-  };
+  const undo: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  let stopping: Promise<void> | null = null;
+  const stop = (): Promise<void> => (stopping ??= unwind(undo));
   try {
-    const joined = await ask(
-      client.api.POST('/v1/servers', {
-        body: {
-          publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-          capacity: 1,
-        },
-        signal,
-      }),
+    const joined = await joinFleet(client, folder);
+    undo.push(() =>
+      ask(client.api.DELETE('/v1/servers/{id}', { params: { path: { id: joined.serverId } } })),
     );
-    serverId = joined.serverId;
-    const file = (name: string) => join(folder, name);
-    await writeFile(file('ca.pem'), joined.caPem);
-    await writeFile(file('certificate.pem'), joined.certificatePem);
-    await writeFile(file('key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-    await mkdir(file('state'));
-    const log = await open(file('agent-server.log'), 'w');
-    const main = fileURLToPath(new URL('../../../services/agent-server/src/main.ts', import.meta.url));
-    const child = spawn(process.execPath, [main], {
-      // Its standard input is our life line: when we are gone, it goes.
-      stdio: ['pipe', log.fd, log.fd],
-      env: {
-        ...handedOn(env),
-        LEMNISCATE_DISPATCHER_URL: joined.internalUrl,
-        LEMNISCATE_TLS_CA: file('ca.pem'),
-        LEMNISCATE_TLS_CERT: file('certificate.pem'),
-        LEMNISCATE_TLS_KEY: file('key.pem'),
-        LEMNISCATE_STATE_FOLDER: file('state'),
-        LEMNISCATE_CAPACITY: '1',
-        LEMNISCATE_WARM: '1',
-        LEMNISCATE_SANDBOX_DRIVER: env.LEMNISCATE_SANDBOX_DRIVER ?? 'auto',
-        LEMNISCATE_ALLOW_LOCAL_PATHS: 'true',
-        // the person's own machine and account: only root can bound a sandbox made by bubblewrap
-        LEMNISCATE_WAIVE_LIMITS:
-          env.LEMNISCATE_WAIVE_LIMITS ?? (process.getuid?.() === 0 ? '' : 'memory,processes,cpu,disk'),
-        LEMNISCATE_EXIT_WITH_PARENT: 'true',
-      },
-    });
-    const exited = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-      child.once('error', () => resolve());
-    });
-    await log.close();
-    let over = false;
-    void exited.then(() => {
-      over = true;
-    });
-    const deadline = performance.now() + startTimeoutMs;
-    for (;;) {
-      signal.throwIfAborted();
-      if (over || performance.now() > deadline) {
-        child.kill('SIGKILL');
-        const words = (await readFile(file('agent-server.log'), 'utf8'))
-          .trim()
-          .split('\n')
-          .slice(-5)
-          .join('\n');
-        throw new CodedError(
-          'sandbox_driver_missing',
-          `The agent server of this workstation did not start:\n${words}`,
-        );
-      }
-      const { servers } = await ask(client.api.GET('/v1/servers', { signal }));
-      if (servers.some((server) => server.id === serverId && server.usable > 0)) break;
-      await delay(50, undefined, { signal });
-    }
-    let stopping: Promise<void> | null = null;
-    const stop = async (): Promise<void> => {
-      child.kill('SIGTERM');
-      const killer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
-      await exited;
-      clearTimeout(killer);
-      await leave();
-      await rm(folder, { recursive: true, force: true });
-    };
-    return { serverId: joined.serverId, stop: () => (stopping ??= stop()) };
+    const runner = await startRunner(folder, joined.internalUrl, env);
+    undo.push(() => runner.end());
+    await untilUsable(client, joined.serverId, runner, signal);
+    return { serverId: joined.serverId, stop };
   } catch (error) {
-    await leave().catch((failure: unknown) => {
+    await stop().catch((failure: unknown) => {
       throw new AggregateError(
         [error, failure],
-        'The workstation could not join, and its entry could not be removed.',
+        'The workstation could not join, and what it had begun could not be taken back.',
         { cause: error },
       );
     });
-    await rm(folder, { recursive: true, force: true });
     throw error;
+  }
+}
+
+/** Takes every step back, the last one first, also where one of them fails. @throws the first failure */
+async function unwind(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps.toReversed())
+    await step().catch((failure: unknown) => {
+      failures.push(failure);
+    });
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Has the fleet sign a key of this machine, and leaves what came back in the folder. */
+async function joinFleet(client: ApiClient, folder: string) {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  // Not cut off by Ctrl-C: whatever has joined is taken off the list again.
+  const joined = await ask(client.api.POST('/v1/servers', { body: { publicKeyPem, capacity: 1 } }));
+  await writeFile(join(folder, 'ca.pem'), joined.caPem);
+  await writeFile(join(folder, 'certificate.pem'), joined.certificatePem);
+  await writeFile(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+    mode: 0o600,
+  });
+  return joined;
+}
+
+/** Waits until the fleet sees a free slot here. @throws CodedError `sandbox_driver_missing` */
+async function untilUsable(
+  client: ApiClient,
+  serverId: string,
+  runner: Runner,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = performance.now() + startTimeoutMs;
+  for (;;) {
+    signal.throwIfAborted();
+    if (runner.isOver() || performance.now() > deadline)
+      throw new CodedError(
+        'sandbox_driver_missing',
+        `The agent server of this workstation did not start: ${await runner.lastWords()}`,
+      );
+    const { servers } = await ask(client.api.GET('/v1/servers', { signal }));
+    if (servers.some((server) => server.id === serverId && server.usable > 0)) return;
+    await delay(50, undefined, { signal });
   }
 }

@@ -22,6 +22,8 @@ export function registerRerun(program: Command, io: CommandIo): void {
     .action((id: string, options: RerunOptions) =>
       runSession(io, options, async (client, order) => {
         const before = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id } } }));
+        io.signal.throwIfAborted();
+        // Not cut off by Ctrl-C: whoever opens a session has to know which one there is to stop.
         const session = await ask(
           client.api.POST('/v1/sessions', {
             body: {
@@ -33,7 +35,6 @@ export function registerRerun(program: Command, io: CommandIo): void {
               repository: before.repository,
             },
             headers: { 'idempotency-key': randomUUID() },
-            signal: io.signal,
           }),
         );
         return { session, folder: '.', note: `, the state that ${before.id} began with` };

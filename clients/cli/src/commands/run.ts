@@ -169,6 +169,7 @@ export async function runSession(
   const client = await connectFleet(io);
   const out = options.json === true ? io.stderr : io.stdout;
   const interactive = io.interactive && options.nonInteractive !== true && options.json !== true;
+  if (execution === 'workstation') out.write('making a sandbox on this machine\n');
   const workstation = execution === 'workstation' ? await startWorkstation(client, io.env, io.signal) : null;
   try {
     const opened = await open(client, {
