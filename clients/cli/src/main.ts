@@ -19,14 +19,17 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+/** A terminal on which one can draw; `dumb` is what editors call theirs that only take lines. */
+const canDraw = isatty(1) && process.env.TERM !== 'dumb';
+
 const io: CommandIo = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
   // Not `stream.isTTY`: that is absent, not false, without a terminal, and a colour library then asks the environment.
-  interactive: isatty(0) && isatty(1),
-  colour: isatty(1) && !process.env.NO_COLOR,
+  interactive: isatty(0) && canDraw,
+  colour: canDraw && !process.env.NO_COLOR,
   signal: stop.signal,
   setExitCode: (code) => {
     process.exitCode = code;

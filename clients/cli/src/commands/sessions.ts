@@ -46,6 +46,7 @@ export function registerSessions(program: Command, io: CommandIo): void {
           'state',
           `${session.state} · ${session.phase}${session.reason === null ? '' : ` · ${session.reason}`}`,
         ],
+        ...(session.message === null ? [] : [['message', session.message] as [string, string]]),
         ['instruction', session.instruction],
         ['project', session.project],
         ['model', `${session.model} (${session.runtime})`],
