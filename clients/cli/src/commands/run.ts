@@ -3,6 +3,7 @@ import type { CreateSession, SessionView } from '@lemniscate/shared/api/session.
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Command } from 'commander';
+import pc from 'picocolors';
 import type { ApiClient } from '../api-client.ts';
 import { verifySessionChain } from '../audit-check.ts';
 import { readAttachments } from '../attachments.ts';
@@ -63,8 +64,9 @@ export async function attend(
       screen.show(event);
       told.rethrow();
       if (!options.interactive || !isQuestion(event.event)) continue;
-      const outcome = await screen.aside(() => askPerson(client, sessionId, event.event));
+      const outcome = await screen.aside(() => askPerson(client, sessionId, event.event, io.colour));
       if (outcome === 'left') told.actions.interrupt();
+      if (outcome === 'stop') told.actions.stop();
     }
   } finally {
     screen.end();
@@ -106,7 +108,8 @@ async function askPerson(
   client: ApiClient,
   sessionId: string,
   event: SessionEvent,
-): Promise<'answered' | 'left'> {
+  colour: boolean,
+): Promise<'answered' | 'left' | 'stop'> {
   if (event.type === 'message') {
     const session = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id: sessionId } } }));
     if (session.reason === 'awaiting_message') await askNextMessage(client, sessionId);
@@ -119,7 +122,7 @@ async function askPerson(
     const approval = (await waitingApprovals(client, event.sessionId ?? sessionId)).find(
       ({ id }) => id === approvalId,
     );
-    if (approval !== undefined) return askApproval(client, approval);
+    if (approval !== undefined) return askApproval(client, approval, pc.createColors(colour));
   }
   return 'answered';
 }
@@ -261,7 +264,8 @@ Examples:
   $ lemniscate run "add a --version flag" --repo ../tool --json
   $ lemniscate run "make this pass" --attach build.log
 
-In a terminal: s stops the session at any time, Ctrl-C interrupts what the agent does and asks what next.`,
+In a terminal: s stops the session at any time, Ctrl-C interrupts what the agent does and asks what next.
+A question is answered by one key: y yes, a yes whenever it is exactly this, n no, m no with a message, s stop.`,
     )
     .action((instruction: string, options: RunOptions) => run(instruction, options, io));
 }

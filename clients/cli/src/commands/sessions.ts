@@ -3,6 +3,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { positionedEventSchema } from '@lemniscate/shared/protocol/session-event.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
+import pc from 'picocolors';
 import { z } from 'zod';
 import { decideApproval, describeApproval } from '../follow/approvals.ts';
 import { followSession } from '../follow/event-stream.ts';
@@ -128,7 +129,9 @@ export function registerApprovals(program: Command, io: CommandIo): void {
       const { approvals } = await ask(client.api.GET('/v1/approvals'));
       if (options.json === true) return printJson(io, approvals);
       for (const approval of approvals)
-        io.stdout.write(`${approval.id}  session ${approval.sessionId}\n${describeApproval(approval)}\n\n`);
+        io.stdout.write(
+          `${approval.id}  session ${approval.sessionId}\n${describeApproval(approval, pc.createColors(io.colour))}\n\n`,
+        );
       return undefined;
     });
 
@@ -145,7 +148,7 @@ export function registerApprovals(program: Command, io: CommandIo): void {
       .option('--message <text>', 'what the agent is told')
       .action(async (id: string, options: { message?: string; session?: boolean }) => {
         const { client, approval } = await find(id);
-        io.stdout.write(`${describeApproval(approval)}\n`);
+        io.stdout.write(`${describeApproval(approval, pc.createColors(io.colour))}\n`);
         const outcome = await decideApproval(
           client,
           approval,

@@ -3,8 +3,10 @@ import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import * as prompts from '@clack/prompts';
+import pc from 'picocolors';
 import type { ApiClient } from '../api-client.ts';
 import { describeChange } from './approval-change.ts';
+import type { ViewColours } from './colours.ts';
 
 /** The approvals that wait for a person in a session. */
 export async function waitingApprovals(client: ApiClient, sessionId: string): Promise<ApprovalView[]> {
@@ -40,43 +42,70 @@ export async function decideApproval(
   }
 }
 
+const plain: ViewColours = pc.createColors(false);
+
 /** What exactly would be done, why it is asked, and who has answered, for the person who decides. */
-export function describeApproval(approval: ApprovalView): string {
-  const what = describeChange(approval);
+export function describeApproval(approval: ApprovalView, paint: ViewColours = plain): string {
+  const what = paintChange(approval, makeVisible(describeChange(approval)), paint);
   const reasons = approval.reasons.map((reason) => `· ${reason}`).join('\n');
   const people =
     approval.people === 1
       ? ''
       : `\n\nIt takes ${approval.people} different people; ${approval.approvedBy.length === 0 ? 'nobody has approved yet' : `approved by ${approval.approvedBy.join(', ')}`}.`;
-  return makeVisible(`${approval.tool}\n\n${what}\n\n${reasons}${people}`);
+  return `${makeVisibleLine(approval.tool)}\n\n${what}\n\n${makeVisible(`${reasons}${people}`)}`;
+}
+
+/** A change of a file in the colours of a diff; a command may begin its lines as it likes. */
+function paintChange({ arguments: args }: ApprovalView, what: string, paint: ViewColours): string {
+  if (typeof args['path'] !== 'string') return what;
+  const painted = what.split('\n').map((line) => {
+    if (line.startsWith('+ ')) return paint.green(line);
+    return line.startsWith('- ') ? paint.red(line) : line;
+  });
+  return painted.join('\n');
 }
 
 function hintOf({ tool, pattern }: ApprovalView): string {
   return makeVisibleLine(`${tool}: ${pattern}`).slice(0, 120);
 }
 
+/** What a person answers, by the key that says it. The first is what Enter means: it must not let anything run. */
+const answers = {
+  n: 'reject',
+  m: 'explain',
+  y: 'approve',
+  a: 'approve_session',
+  s: 'stop',
+} as const;
+
 /**
  * Asks the person in front of the terminal.
- * @returns `left` when they pressed Ctrl-C instead: nothing is decided
+ * @returns `left` when they pressed Ctrl-C instead, `stop` when they want the session stopped: nothing is decided
  */
-export async function askApproval(client: ApiClient, approval: ApprovalView): Promise<'answered' | 'left'> {
-  prompts.note(describeApproval(approval), 'The agent asks to run');
-  const answer = await prompts.select<'approve' | 'approve_session' | 'reject' | 'explain'>({
+export async function askApproval(
+  client: ApiClient,
+  approval: ApprovalView,
+  paint: ViewColours,
+): Promise<'answered' | 'left' | 'stop'> {
+  prompts.note(describeApproval(approval, paint), 'The agent asks to run', { format: (line) => line });
+  const key = await prompts.selectKey<keyof typeof answers>({
     message: 'Let it run?',
-    // a stray Enter must not let anything run
-    initialValue: 'reject',
     options: [
-      { value: 'approve', label: 'Yes, this once' },
+      { value: 'n', label: 'No' },
+      { value: 'm', label: 'No, and tell the agent why' },
+      { value: 'y', label: 'Yes, this once' },
       {
-        value: 'approve_session',
+        value: 'a',
         label: 'Yes, and again whenever it is exactly this in this session',
         hint: hintOf(approval),
       },
-      { value: 'reject', label: 'No' },
-      { value: 'explain', label: 'No, and tell the agent why' },
+      { value: 's', label: 'Stop the session' },
     ],
   });
-  if (prompts.isCancel(answer)) return 'left';
+  if (prompts.isCancel(key)) return 'left';
+  // Enter alone is no key of the list: the prompt then answers with nothing.
+  const answer = answers[(key as keyof typeof answers | undefined) ?? 'n'];
+  if (answer === 'stop') return 'stop';
   const message =
     answer === 'explain' ? await prompts.text({ message: 'What should it do instead?' }) : undefined;
   const said = typeof message === 'string' ? message : undefined;

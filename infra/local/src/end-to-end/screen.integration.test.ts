@@ -54,7 +54,7 @@ test('Ctrl-C interrupts the turn and asks what next; s stops at any time', { ski
   const screen = person(t, `run "Run \\\`sleep 300\\\`." --repo '${folder}'`);
   await screen.shows(/Let it run\?|calling/);
   if (/Let it run\?/.test(screen.read())) {
-    screen.press('Up', 'Up', 'Enter');
+    screen.press('y');
   }
   await screen.shows(/run_command · calling/);
   screen.press('C-c');
@@ -67,7 +67,7 @@ test('Ctrl-C interrupts the turn and asks what next; s stops at any time', { ski
 
   const other = person(t, `run "Run \\\`sleep 300\\\`." --repo '${folder}'`);
   await other.shows(/Let it run\?|calling/);
-  if (/Let it run\?/.test(other.read())) other.press('Up', 'Up', 'Enter');
+  if (/Let it run\?/.test(other.read())) other.press('y');
   await other.shows(/run_command · calling/);
   other.press('s');
   assert.match(await other.shows(/exit code \d+/), /exit code 130/);

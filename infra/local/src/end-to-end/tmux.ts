@@ -10,6 +10,10 @@ export const noTmux = findProgram('tmux') === undefined ? 'tmux: no pseudo-termi
 export interface TmuxScreen {
   /** The screen as a person sees it, without colours. */
   read(): string;
+  /** The same with the escape sequences of colours and weights. */
+  readPainted(): string;
+  /** What tmux knows of the terminal by a format of its own, such as `#{pane_title}`. */
+  ask(format: string): string;
   /** Waits until the screen, or what has scrolled off it, shows it. @throws with the screen when it does not */
   shows(what: RegExp): Promise<string>;
   /** Types keys by tmux's names: `C-c`, `Enter`, `s`. */
@@ -46,9 +50,12 @@ export function startTmux(
     ...variables,
     `${command}; echo "exit code $?"; exec cat`,
   );
-  const read = (): string => tmux('capture-pane', '-p', '-J', '-S', '-2000', '-t', 'person');
+  const read = (...more: string[]): string =>
+    tmux('capture-pane', '-p', '-J', '-S', '-2000', '-t', 'person', ...more);
   return {
-    read,
+    read: () => read(),
+    readPainted: () => read('-e'),
+    ask: (format) => tmux('display-message', '-p', '-t', 'person', format).trim(),
     shows: async (what) => {
       const deadline = performance.now() + patienceMs;
       for (;;) {
