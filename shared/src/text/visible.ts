@@ -16,3 +16,18 @@ export function makeVisible(text: string): string {
 export function makeVisibleLine(text: string): string {
   return makeVisible(text).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
 }
+
+/**
+ * JSON on one line that means the same and is safe to show: `JSON.stringify` leaves the controls of eight-bit terminals
+ * and whatever reorders or hides text as they are.
+ */
+export function visibleJson(value: unknown): string {
+  return JSON.stringify(value).replace(control, escapeUnits).replace(deceptive, escapeUnits);
+}
+
+function escapeUnits(text: string): string {
+  return text
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+}

@@ -1,5 +1,5 @@
 import { ask } from '@lemniscate/api/client.ts';
-import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { makeVisibleLine, visibleJson } from '@lemniscate/shared/text/visible.ts';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
@@ -24,7 +24,7 @@ export function registerAuditExporters(program: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const exporters = await ask(client.api.GET('/v1/audit/exporters'));
       const { resends } = await ask(client.api.GET('/v1/audit/exporters/resends'));
-      if (json === true) return void io.stdout.write(`${JSON.stringify({ ...exporters, resends })}\n`);
+      if (json === true) return void io.stdout.write(`${visibleJson({ ...exporters, resends })}\n`);
       io.stdout.write(`${exporters.logSize} entries in the log\n`);
       for (const { name, delivered, behind, deadLetters } of exporters.sinks)
         io.stdout.write(

@@ -20,7 +20,7 @@ import { verifyExport, walkFile } from './audit-verify-export.ts';
 import type { ExportOptions } from './audit-verify-export.ts';
 import type { ChainEnd } from '@lemniscate/shared/audit/verify-log.ts';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { makeVisibleLine, visibleJson } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { z } from 'zod';
 
@@ -91,7 +91,7 @@ export function registerAuditVerify(program: Command, io: AuditVerifyIo): void {
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const result = await verifyAudit(options, io);
-      io.stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : describe(result));
+      io.stdout.write(options.json === true ? `${visibleJson(result)}\n` : describe(result));
       io.setExitCode(result.verified ? 0 : 1);
     });
 }

@@ -3,6 +3,7 @@ import { createApiClient } from '../api-client.ts';
 import { findEndpoint } from '../endpoint.ts';
 import type { CommandIo } from '../io.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { visibleJson } from '@lemniscate/shared/text/visible.ts';
 
 /** A client for the fleet that the environment or the local data folder names. @throws CodedError `service_unreachable` */
 export async function connectFleet(io: CommandIo): Promise<ApiClient> {
@@ -16,5 +17,5 @@ export async function connectFleet(io: CommandIo): Promise<ApiClient> {
 
 /** Prints a value as one line of JSON. */
 export function printJson(io: CommandIo, value: unknown): void {
-  io.stdout.write(`${JSON.stringify(value)}\n`);
+  io.stdout.write(`${visibleJson(value)}\n`);
 }

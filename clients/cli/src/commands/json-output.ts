@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { visibleJson } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 
@@ -58,7 +59,7 @@ export function createJsonOutput(io: CommandIo): JsonOutput {
       program.hook('postAction', () => {
         if (!asked) return;
         asked = false;
-        io.stdout.write(`${JSON.stringify(answer ?? { done: true })}\n`);
+        io.stdout.write(`${visibleJson(answer ?? { done: true })}\n`);
       });
     },
   };

@@ -5,7 +5,7 @@ import { policyAdvice } from '@lemniscate/shared/policy/policy-advice.ts';
 import { policyDigest } from '@lemniscate/shared/policy/policy-digest.ts';
 import { checkPolicy, maxPolicyLength } from '@lemniscate/shared/policy/policy-file.ts';
 import { policyJsonSchema } from '@lemniscate/shared/policy/policy-json-schema.ts';
-import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { makeVisibleLine, visibleJson } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
@@ -42,7 +42,7 @@ export function reportPolicy(
   const advice = policy === undefined ? [] : policyAdvice(policy);
   const digest = policy === undefined ? null : policyDigest(policy);
   if (json) {
-    io.stdout.write(`${JSON.stringify({ valid: policy !== undefined, digest, faults, advice })}\n`);
+    io.stdout.write(`${visibleJson({ valid: policy !== undefined, digest, faults, advice })}\n`);
     return policy !== undefined;
   }
   for (const { line, column, path, message } of faults)

@@ -1,7 +1,7 @@
 import { ask } from '@lemniscate/api/client.ts';
 import type { Removed, RetentionRules } from '@lemniscate/shared/api/retention.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { makeVisibleLine, visibleJson } from '@lemniscate/shared/text/visible.ts';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
@@ -34,7 +34,7 @@ function registerRules(program: Command, io: CommandIo): void {
       const rules = await ask(
         client.api.GET('/v1/projects/{id}/retention', { params: { path: { id: project } } }),
       );
-      io.stdout.write(json === true ? `${JSON.stringify(rules)}\n` : describeRules(rules));
+      io.stdout.write(json === true ? `${visibleJson(rules)}\n` : describeRules(rules));
     });
   const days = 'days after a session’s end, or "ever"';
   retention
