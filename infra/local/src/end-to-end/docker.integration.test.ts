@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -91,8 +91,8 @@ const containers = (): string =>
  * sandboxes holds there, and a toolchain that they name can be run inside.
  */
 async function runsOnTheWorkstation(t: TestContext, site: TestFleet, image: string): Promise<void> {
-  // not under /tmp: sandboxes have a /tmp of their own
-  const kit = mkdtempSync('/var/tmp/lemniscate-kit-');
+  // where people have theirs; sandboxes have a /tmp of their own
+  const kit = mkdtempSync(join(homedir(), '.lemniscate-kit-'));
   t.after(() => rmSync(kit, { recursive: true }));
   mkdirSync(join(kit, 'bin'), { recursive: true });
   writeFileSync(join(kit, 'bin/kit-says'), '#!/bin/sh\necho "the workstation has $0"\n', { mode: 0o755 });

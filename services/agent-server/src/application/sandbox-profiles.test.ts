@@ -44,6 +44,7 @@ test('what cannot be read is refused with its path', () => {
       '/opt/a,ro',
       '/opt/',
       '/etc/ssl',
+      '/var',
       '/home',
       '/workspace/x',
     ].map(

@@ -17,7 +17,17 @@ const size = z.union([
 ]);
 
 /** What a sandbox has of its own, or what the host keeps its secrets in. */
-const notToolchains = ['/proc', '/sys', '/dev', '/run', '/tmp', '/etc', '/workspace', '/home/agent'];
+const notToolchains = [
+  '/proc',
+  '/sys',
+  '/dev',
+  '/run',
+  '/tmp',
+  '/var/tmp',
+  '/etc',
+  '/workspace',
+  '/home/agent',
+];
 
 const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 

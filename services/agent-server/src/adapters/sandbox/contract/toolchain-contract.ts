@@ -12,7 +12,7 @@ export function describeToolchains(subject: ContractSubject): void {
     let root: string;
     let folder: string;
     before(async () => {
-      root = await mkdtemp('/var/tmp/lemniscate-toolchains-');
+      root = await mkdtemp(join(homedir(), '.lemniscate-toolchains-'));
       await chmod(root, 0o755);
       folder = join(root, 'kit');
       await mkdir(join(folder, 'bin'), { recursive: true });
