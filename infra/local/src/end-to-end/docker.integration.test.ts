@@ -91,8 +91,8 @@ const containers = (): string =>
  * sandboxes holds there, and a toolchain that they name can be run inside.
  */
 async function runsOnTheWorkstation(t: TestContext, site: TestFleet, image: string): Promise<void> {
-  // where people have theirs; sandboxes have a /tmp of their own
-  const kit = mkdtempSync(join(homedir(), '.lemniscate-kit-'));
+  // not in /tmp, which sandboxes have of their own, and not in /root, through which an image lets nobody
+  const kit = mkdtempSync(join(process.getuid?.() === 0 ? '/opt' : homedir(), 'lemniscate-kit-'));
   t.after(() => rmSync(kit, { recursive: true }));
   mkdirSync(join(kit, 'bin'), { recursive: true });
   writeFileSync(join(kit, 'bin/kit-says'), '#!/bin/sh\necho "the workstation has $0"\n', { mode: 0o755 });
