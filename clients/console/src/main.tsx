@@ -10,6 +10,7 @@ import './styles/sessions.css';
 import './styles/charts.css';
 import './styles/security.css';
 import './styles/workspace.css';
+import './styles/narrow.css';
 import { App } from './app.tsx';
 import { createQueryClient } from './api/queries.ts';
 import { rememberKeys } from './parts/shortcuts.ts';

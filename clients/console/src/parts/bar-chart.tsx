@@ -125,27 +125,29 @@ export function BarChart({
           {shownBar === undefined ? ' ' : `${shownBar.name}: ${show(sum(shownBar))}`}
         </span>
       </div>
-      <table className="visually-hidden">
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th>Day</th>
-            {groups.map((group) => (
-              <th key={group}>{nameOf(group)}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {bars.map((bar) => (
-            <tr key={bar.name}>
-              <th>{bar.name}</th>
+      <div className="visually-hidden">
+        <table>
+          <caption>{title}</caption>
+          <thead>
+            <tr>
+              <th>Day</th>
               {groups.map((group) => (
-                <td key={group}>{show(bar.parts.find((part) => part.group === group)?.value ?? 0)}</td>
+                <th key={group}>{nameOf(group)}</th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {bars.map((bar) => (
+              <tr key={bar.name}>
+                <th>{bar.name}</th>
+                {groups.map((group) => (
+                  <td key={group}>{show(bar.parts.find((part) => part.group === group)?.value ?? 0)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

@@ -35,70 +35,72 @@ export function EntryTable({
 }): ReactNode {
   const [open, setOpen] = useState<string | null>(null);
   return (
-    <table className="table" style={{ background: 'var(--surface)' }}>
-      <thead>
-        <tr>
-          <th style={{ width: 176 }}>Time</th>
-          {chains ? <th style={{ width: 216 }}>Chain</th> : <th style={{ width: 56 }}>Nr</th>}
-          <th style={{ width: 168 }}>Entry</th>
-          <th style={{ width: 140 }}>Who</th>
-          <th>What</th>
-          <th>
-            <span className="visually-hidden">Details</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry) => {
-          const key = `${entry.chain}/${entry.seq}`;
-          const read = readBody(fromBase64(entry.body));
-          return [
-            <tr key={key}>
-              <td className="num muted" style={{ whiteSpace: 'nowrap' }}>
-                {moment(entry.at)}
-              </td>
-              {chains ? <ChainCell chain={entry.chain} /> : <td className="num">{entry.seq}</td>}
-              <td>
-                <Badge tone={toneOf(entry.type)}>{entry.type}</Badge>
-              </td>
-              <td className="truncate" style={{ maxWidth: 140 }} title={shownLine(read.subject ?? '')}>
-                {personName(shownLine(people[read.subject ?? ''] ?? read.subject ?? ''))}
-              </td>
-              <td className="truncate muted" style={{ maxWidth: 0, width: '100%' }}>
-                {summary(read.body ?? {})}
-              </td>
-              <td className="right">
-                <button
-                  type="button"
-                  className="link-button"
-                  aria-expanded={open === key}
-                  onClick={() => setOpen(open === key ? null : key)}
-                >
-                  {open === key ? 'Close' : 'Open'}
-                </button>
-              </td>
-            </tr>,
-            open === key ? (
-              <tr key={`${key}/open`}>
-                <td colSpan={6} style={{ padding: '12px 16px' }}>
-                  <pre className="command">{shown(JSON.stringify(read, null, 2))}</pre>
-                  <dl className="facts" style={{ marginTop: 8, justifyContent: 'start' }}>
-                    <dt>Digest</dt>
-                    <dd className="mono" style={{ textAlign: 'left' }}>
-                      {entry.digest}
-                    </dd>
-                    <dt>Before it</dt>
-                    <dd className="mono" style={{ textAlign: 'left' }}>
-                      {entry.prev === '' ? 'nothing: it is the first' : entry.prev}
-                    </dd>
-                  </dl>
+    <div className="table-scroll">
+      <table className="table" style={{ background: 'var(--surface)' }}>
+        <thead>
+          <tr>
+            <th style={{ width: 176 }}>Time</th>
+            {chains ? <th style={{ width: 216 }}>Chain</th> : <th style={{ width: 56 }}>Nr</th>}
+            <th style={{ width: 168 }}>Entry</th>
+            <th style={{ width: 140 }}>Who</th>
+            <th>What</th>
+            <th>
+              <span className="visually-hidden">Details</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => {
+            const key = `${entry.chain}/${entry.seq}`;
+            const read = readBody(fromBase64(entry.body));
+            return [
+              <tr key={key}>
+                <td className="num muted" style={{ whiteSpace: 'nowrap' }}>
+                  {moment(entry.at)}
                 </td>
-              </tr>
-            ) : null,
-          ];
-        })}
-      </tbody>
-    </table>
+                {chains ? <ChainCell chain={entry.chain} /> : <td className="num">{entry.seq}</td>}
+                <td>
+                  <Badge tone={toneOf(entry.type)}>{entry.type}</Badge>
+                </td>
+                <td className="truncate" style={{ maxWidth: 140 }} title={shownLine(read.subject ?? '')}>
+                  {personName(shownLine(people[read.subject ?? ''] ?? read.subject ?? ''))}
+                </td>
+                <td className="truncate muted" style={{ maxWidth: 0, width: '100%' }}>
+                  {summary(read.body ?? {})}
+                </td>
+                <td className="right">
+                  <button
+                    type="button"
+                    className="link-button"
+                    aria-expanded={open === key}
+                    onClick={() => setOpen(open === key ? null : key)}
+                  >
+                    {open === key ? 'Close' : 'Open'}
+                  </button>
+                </td>
+              </tr>,
+              open === key ? (
+                <tr key={`${key}/open`}>
+                  <td colSpan={6} style={{ padding: '12px 16px' }}>
+                    <pre className="command">{shown(JSON.stringify(read, null, 2))}</pre>
+                    <dl className="facts" style={{ marginTop: 8, justifyContent: 'start' }}>
+                      <dt>Digest</dt>
+                      <dd className="mono" style={{ textAlign: 'left' }}>
+                        {entry.digest}
+                      </dd>
+                      <dt>Before it</dt>
+                      <dd className="mono" style={{ textAlign: 'left' }}>
+                        {entry.prev === '' ? 'nothing: it is the first' : entry.prev}
+                      </dd>
+                    </dl>
+                  </td>
+                </tr>
+              ) : null,
+            ];
+          })}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -70,7 +70,7 @@ export function SessionsPage(): ReactNode {
         <span>Instruction</span>
         <span className="hide-narrow">Person</span>
         <span className="hide-narrow">Diff</span>
-        <span className="right">Cost</span>
+        <span className="right hide-phone">Cost</span>
         <span className="right">Age</span>
       </div>
       <div className="list" ref={scroller}>
@@ -137,7 +137,7 @@ function Row({
         <span className="muted truncate hide-narrow">{personName(row.openedBy)}</span>
         <DiffNumbers row={row} />
         <span
-          className="right num"
+          className="right num hide-phone"
           title={row.priced ? 'cost so far' : 'a model of this session has no price'}
         >
           {row.priced ? usd(row.totalCostUsd) : 'unpriced'}
