@@ -88,7 +88,12 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }): ReactN
           </div>
         ))}
         <div className="nav-foot">
-          <button type="button" className="nav-link button quiet" onClick={() => setOverlay('palette')}>
+          <button
+            type="button"
+            className="nav-link button quiet"
+            title="Go to…"
+            onClick={() => setOverlay('palette')}
+          >
             <Icon name="search" />
             <span className="text">Go to…</span>
             <span className="kbd text" style={{ marginLeft: 'auto' }} aria-hidden="true">
