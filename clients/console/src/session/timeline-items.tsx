@@ -54,7 +54,7 @@ function Call({ call }: { call: CallItem }): ReactNode {
       <span className="mark">
         <Icon name={toolIcons[call.tool] ?? 'terminal'} size={15} />
       </span>
-      <div className="t-call">
+      <div className="t-call" data-state={call.state}>
         <div className="head">
           <span className="tool">{call.tool.replaceAll('_', ' ')}</span>
           <code className="title" title={shownLine(title)}>

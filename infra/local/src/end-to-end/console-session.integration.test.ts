@@ -118,6 +118,38 @@ test('a budget that is used up is extended where it is asked', options, async ()
   await end().waitFor({ timeout: workMs });
 });
 
+test('a tool call is seen in each of its six states', options, async () => {
+  const id = await look(
+    'six-states',
+    [
+      // slow enough that a person, and so this test, sees it being written
+      { ...runs('toolu_asks', 'uname -a; echo so much to write down here'), pauseMs: 200 },
+      { blocks: [{ id: 'toolu_bad', tool: 'run_command', rawArguments: 'no JSON' }] },
+      runs('toolu_long', 'sleep 300'),
+      says('Stopped.'),
+    ],
+    { followUps: true },
+  );
+  const call = (which: number, state: string, word: string) =>
+    page
+      .locator('.t-call')
+      .nth(which)
+      .and(page.locator(`[data-state="${state}"]`))
+      .getByText(word, { exact: true })
+      .waitFor({ timeout: workMs });
+  await call(0, 'generating', 'writing');
+  await call(0, 'generated', 'asks');
+  await page.getByRole('button', { name: 'Approve once' }).click();
+  await call(0, 'done', 'done');
+  await call(1, 'errored', 'errored');
+  await call(2, 'calling', 'running');
+  await noBarriers('session-states');
+  await site.client.json(`/v1/sessions/${id}/interrupt`, z.unknown(), { method: 'POST' });
+  await call(2, 'canceled', 'canceled');
+  await page.getByRole('button', { name: 'Finish' }).click();
+  await end().waitFor({ timeout: workMs });
+});
+
 test('of a diff some files are accepted, and the others are not', options, async () => {
   const id = await look('some-files', [writes('keep.txt'), writes('leave.txt'), says('Two files.')]);
   await end().waitFor({ timeout: workMs });
