@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { systemClock } from '@lemniscate/shared/clock.ts';
+import { systemClock, threadProcessorMs } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
@@ -191,6 +191,7 @@ async function build(
     signals,
     log,
     clock,
+    processorMs: threadProcessorMs,
     tracer,
     measures,
     collectMetrics,

@@ -7,6 +7,7 @@ import { Icon } from './icons.tsx';
 import type { IconName } from './icons.tsx';
 import { liveStates, reasonWords, stateLooks } from './session-state.ts';
 import type { Tone } from './session-state.ts';
+import { useTabStop } from './use-tab-stop.ts';
 
 type ButtonLook = 'plain' | 'primary' | 'danger' | 'danger-solid' | 'quiet';
 
@@ -222,7 +223,7 @@ export function Card({
 }): ReactNode {
   const id = useId();
   return (
-    <section className="card" aria-labelledby={id}>
+    <section className="card" aria-labelledby={id} {...useTabStop<HTMLElement>()}>
       <div className="card-head">
         <h2 id={id}>{title}</h2>
         {aside}

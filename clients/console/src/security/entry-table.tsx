@@ -5,6 +5,7 @@ import type { StoredEntry } from '@lemniscate/shared/audit/stored-entry.ts';
 import { moment } from '../parts/format.ts';
 import { Badge } from '../parts/parts.tsx';
 import type { Tone } from '../parts/session-state.ts';
+import { useTabStop } from '../parts/use-tab-stop.ts';
 import { shown, shownLine } from '../session/plain-text.ts';
 import { personName } from '../sessions/sessions-page.tsx';
 import { fromBase64, readBody } from './chain-proof.ts';
@@ -35,7 +36,7 @@ export function EntryTable({
 }): ReactNode {
   const [open, setOpen] = useState<string | null>(null);
   return (
-    <div className="table-scroll">
+    <div className="table-scroll" {...useTabStop<HTMLDivElement>()}>
       <table className="table" style={{ background: 'var(--surface)' }}>
         <thead>
           <tr>

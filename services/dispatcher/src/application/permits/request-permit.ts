@@ -40,6 +40,7 @@ import {
   remoteQuestion,
   repeatRemoteCall,
 } from '../remote-tools/remote-step.ts';
+import { lateAfter } from './judgement-time.ts';
 import { readProposal } from './read-proposal.ts';
 import type { Proposal } from './read-proposal.ts';
 import { recordAnswer, recordQuestion, recordRepeatedQuestion } from './record-permit.ts';
@@ -52,6 +53,8 @@ export interface PermitDeps extends RecordDeps {
   readonly live: LiveEvents;
   readonly newId: NewId;
   readonly clock: Clock;
+  /** Time that the processor has spent on this thread. */
+  readonly processorMs: () => number;
   readonly signals: Signals;
   /** Who carries calls of remote tools out; absent where no agent has any. */
   readonly remoteCalls?: RemoteCalls;
@@ -204,7 +207,7 @@ async function decide(
   const approval = known?.approval ?? adopted ?? (outcomeUnknown ? null : (known?.granted ?? null));
   const held = known?.delegated === true ? await readHeldByChildren(tx, claim.sessionId) : nothingHeld;
   const session = { ...found, ...held.used };
-  const judgement = judgeProposal(session, proposal, approval, isNew, lateAfter(deps.clock));
+  const judgement = judgeProposal(session, proposal, approval, isNew, lateAfter(deps.processorMs));
   if (isNew && held.childId !== null && mayRun(judgement))
     if (mustWaitForChild(session.policy.budgets, session, held, proposal.tool)) return waitFor(held.childId);
   const context: PermitContext = { claim, session, proposal, isNew, evaluation: judgement.evaluation };
@@ -265,17 +268,6 @@ async function decide(
     asked: true,
     ...(root === undefined ? {} : { tellAbove: { root, sessionId: session.id, asked } }),
   };
-}
-
-/**
- * Longest judgement of one call's arguments: while it lasts this process answers nobody. The examples take 60 µs and the
- * largest command that is read some tens of milliseconds; what takes longer was made to, and is disabled.
- */
-const judgementMs = 500;
-
-function lateAfter(clock: Clock): () => boolean {
-  const deadline = clock.monotonicMs() + judgementMs;
-  return () => clock.monotonicMs() > deadline;
 }
 
 /** A permit is for one execution: a repeat gets the same answer until the call has begun, and none afterwards. */

@@ -9,7 +9,7 @@ import { createObjectStore } from '../../adapters/s3/object-store.ts';
 import { createPositionWatch } from '../../application/events/position-watch.ts';
 import { createSegments } from '../../application/events/segments.ts';
 import { createSignals } from '../../application/signals.ts';
-import { systemClock } from '@lemniscate/shared/clock.ts';
+import { systemClock, threadProcessorMs } from '@lemniscate/shared/clock.ts';
 import { secret } from '@lemniscate/shared/config/secret.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import type { Log } from '../../application/ports/log.ts';
@@ -71,6 +71,7 @@ export async function createTestRecord({ store = embeddedStore() }: { readonly s
     live,
     log,
     clock,
+    processorMs: threadProcessorMs,
     objects,
     audit,
     events,
