@@ -4,11 +4,14 @@ import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
 import { ask } from '@lemniscate/api/client.ts';
 import type { BodyOf } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
+import { useOneAtATime } from '../api/one-at-a-time.ts';
 import { useAct } from '../api/queries.ts';
 import { span } from '../parts/format.ts';
 import { Badge, Button, useNow } from '../parts/parts.tsx';
 import { useShortcuts } from '../parts/shortcuts.ts';
 import { shown } from '../session/plain-text.ts';
+
+type Answer = Omit<BodyOf<'/v1/sessions/{id}/approvals/{approvalId}', 'post'>, 'argumentsDigest'>;
 
 /**
  * One tool call that waits for a person: exactly what would run, why it asks, and the answers. What is sent back names
@@ -20,7 +23,7 @@ export function ApprovalCard({ approval, isFirst }: { approval: ApprovalView; is
   const [refusing, setRefusing] = useState(false);
   const [message, setMessage] = useState('');
   const decide = useAct(
-    (answer: Omit<BodyOf<'/v1/sessions/{id}/approvals/{approvalId}', 'post'>, 'argumentsDigest'>) =>
+    (answer: Answer) =>
       ask(
         api.POST('/v1/sessions/{id}/approvals/{approvalId}', {
           params: { path: { id: approval.sessionId, approvalId: approval.id } },
@@ -29,10 +32,11 @@ export function ApprovalCard({ approval, isFirst }: { approval: ApprovalView; is
       ),
     [['approvals'], ['session', approval.sessionId]],
   );
-  const approve = (scope: 'once' | 'session'): void => decide.mutate({ decision: 'approve', scope });
+  const send = useOneAtATime(decide.mutate);
+  const approve = (scope: 'once' | 'session'): void => send({ decision: 'approve', scope });
   const refuse = (): void =>
-    decide.mutate({ decision: 'reject', ...(message.trim() === '' ? {} : { message: message.trim() }) });
-  const busy = decide.isPending;
+    send({ decision: 'reject', ...(message.trim() === '' ? {} : { message: message.trim() }) });
+  const busy = decide.isPending || (decide.isSuccess && approval.people === 1);
   useShortcuts(
     { y: () => approve('once'), s: () => approve('session'), n: () => setRefusing(true) },
     isFirst && !busy && !refusing,

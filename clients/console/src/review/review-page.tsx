@@ -5,6 +5,7 @@ import { Link, useLocation } from 'wouter';
 import type { DiffFile, DiffSummary } from '@lemniscate/shared/repository/diff.ts';
 import { ask } from '@lemniscate/api/client.ts';
 import { api } from '../api/client.ts';
+import { useOneAtATime } from '../api/one-at-a-time.ts';
 import { useAct, useSession } from '../api/queries.ts';
 import { plural } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
@@ -82,6 +83,9 @@ function Review({ id, diff }: { id: string; diff: Diff }): ReactNode {
     changes,
     () => toast('Rejected.'),
   );
+  const decide = useOneAtATime((act: typeof accept | typeof reject, options) =>
+    act.mutate(undefined, options),
+  );
   const offered = diff.state === 'offered';
   const busy = accept.isPending || reject.isPending;
   const mayAccept = offered && !busy && unseen.length === 0 && taken.length > 0 && patch !== null;
@@ -105,8 +109,8 @@ function Review({ id, diff }: { id: string; diff: Diff }): ReactNode {
     u: () => setStyle((now) => (now === 'split' ? 'unified' : 'split')),
     x: () => flip(setSeen, diff.files[at]),
     o: () => offered && flip(setLeftOut, diff.files[at]),
-    a: () => mayAccept && accept.mutate(),
-    r: () => offered && !busy && reject.mutate(),
+    a: () => mayAccept && decide(accept),
+    r: () => offered && !busy && decide(reject),
     Escape: () => navigate(`/sessions/${id}`),
   });
 
@@ -185,10 +189,10 @@ function Review({ id, diff }: { id: string; diff: Diff }): ReactNode {
         <span className="grow" />
         {offered ? (
           <>
-            <Button look="danger" shortcut="r" disabled={busy} onClick={() => reject.mutate()}>
+            <Button look="danger" shortcut="r" disabled={busy} onClick={() => decide(reject)}>
               Reject
             </Button>
-            <Button look="primary" shortcut="a" disabled={!mayAccept} onClick={() => accept.mutate()}>
+            <Button look="primary" shortcut="a" disabled={!mayAccept} onClick={() => decide(accept)}>
               {leftOut.size === 0
                 ? 'Accept diff'
                 : `Accept ${taken.length} of ${plural(diff.files.length, 'file')}`}
