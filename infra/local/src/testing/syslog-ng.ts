@@ -7,7 +7,10 @@ import { unpackPackages } from './unpacked-packages.ts';
  * @throws CodedError `package_missing`
  */
 export function unpackSyslogNg(say: (line: string) => void): string {
-  // as far as other programs do not bring them
-  const packages = ['syslog-ng-core', 'libivykis0', 'libnet1', 'libwrap0', 'libjson-c5'];
+  // with every library that is in no Debian by itself: another program may or may not bring it
+  const packages = [
+    ...['syslog-ng-core', 'libivykis0', 'libnet1', 'libwrap0', 'libjson-c5'],
+    ...['libpcre3', 'libglib2.0-0', 'libffi8'],
+  ];
   return unpackPackages({ name: 'syslog-ng', packages, proof: 'usr/sbin/syslog-ng' }, say);
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +23,9 @@ export interface UnpackedPackages {
  */
 export function unpackPackages(wanted: UnpackedPackages, say: (line: string) => void): string {
   const { name, packages, proof } = wanted;
-  const root = join(tmpdir(), `lemniscate-${name}-${process.getuid?.() ?? 0}`);
+  // another list is another folder: what lies there was unpacked from the list of its day
+  const list = createHash('sha256').update(packages.join(' ')).digest('hex').slice(0, 8);
+  const root = join(tmpdir(), `lemniscate-${name}-${list}-${process.getuid?.() ?? 0}`);
   if (existsSync(join(root, proof))) return root;
   const missing = (why: string): CodedError =>
     new CodedError('package_missing', `Debian's ${name} cannot be unpacked (${why}).`, { packages });

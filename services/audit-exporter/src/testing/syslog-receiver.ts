@@ -60,7 +60,9 @@ export const startSyslogNg = (mostBytes: number): Promise<SyslogReceiver> =>
       const state = ['-R', join(folder, 'persist'), '-c', join(folder, 'control'), '-p', join(folder, 'pid')];
       const root = syslogNg ?? '';
       const modules = join(root, 'usr/lib/syslog-ng/3.38');
-      const machines = ['x86_64', 'aarch64'].map((machine) => join(root, `usr/lib/${machine}-linux-gnu`));
+      const machines = ['x86_64', 'aarch64'].flatMap((machine) =>
+        ['usr/lib', 'lib'].map((folder) => join(root, folder, `${machine}-linux-gnu`)),
+      );
       const libraries = [join(root, 'usr/lib/syslog-ng'), ...machines];
       const args = ['-F', '--no-caps', '--module-path', modules, '-f', configuration, ...state];
       return spawn(join(root, 'usr/sbin/syslog-ng'), args, {

@@ -33,8 +33,8 @@ const value = 'the value of the credential';
 test('a value opens under its own owner, name and master key alone', async () => {
   const { database } = record;
   const store = await storeWithNewKey('one');
-  assert.equal(await store.set(database, owner, 'TOKEN', 'an earlier value', 'ada'), 1);
-  assert.equal(await store.set(database, owner, 'TOKEN', value, 'ada'), 2);
+  const earlier = await store.set(database, owner, 'TOKEN', 'an earlier value', 'ada');
+  assert.ok((await store.set(database, owner, 'TOKEN', value, 'ada')) > earlier);
   assert.deepEqual(await store.open(database, owner, ['TOKEN']), { TOKEN: value });
   for (const change of [{ owner_id: 'other' }, { name: 'OTHER' }, { owner_kind: 'agent' }])
     await database.query(
