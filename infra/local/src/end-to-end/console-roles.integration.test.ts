@@ -106,7 +106,7 @@ async function logIn(role: Role | 'nobody'): Promise<{ page: Page; faults: strin
   if (role !== 'nobody') {
     const project = isProjectRole(role) ? 'local' : '*';
     const body = { kind: 'person', principal: role, role, project };
-    await site.client.open('/v1/role-bindings', { method: 'PUT', body });
+    await site.client.open('/v1/role-bindings', { method: 'PUT', body, headers: { 'if-match': '"0"' } });
   }
   const context = await browser.newContext({ viewport: narrow, reducedMotion: 'reduce' });
   context.setDefaultTimeout(30_000);
