@@ -8,9 +8,7 @@ import { unpackPackages } from './unpacked-packages.ts';
  */
 export function unpackSyslogNg(say: (line: string) => void): string {
   // with every library that is in no Debian by itself: another program may or may not bring it
-  const packages = [
-    ...['syslog-ng-core', 'libivykis0', 'libnet1', 'libwrap0', 'libjson-c5'],
-    ...['libpcre3', 'libglib2.0-0', 'libffi8'],
-  ];
+  const own = ['syslog-ng-core', 'libivykis0', 'libnet1', 'libwrap0', 'libjson-c5'];
+  const packages = [...own, 'libpcre3', 'libglib2.0-0', 'libffi8'];
   return unpackPackages({ name: 'syslog-ng', packages, proof: 'usr/sbin/syslog-ng' }, say);
 }
