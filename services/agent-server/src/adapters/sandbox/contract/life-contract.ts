@@ -153,11 +153,12 @@ export function describeCommands(subject: ContractSubject): void {
         await bash(sandbox, 'setsid nohup sleep 4260 >/dev/null 2>&1 & echo up');
         const daemons = `use POSIX; for my $n (4251, 4252) { if (!fork) { POSIX::setsid(); if (!fork) { exec "sleep", $n } exit } } sleep 30`;
         // beside it another command with an orphan of its own
-        const other = bash(sandbox, '(setsid sleep 4270 >/dev/null 2>&1 &); sleep 3; echo over');
-        await until(
-          'the other one is up',
-          async () => (await bash(sandbox, 'pgrep -f "sleep 4270"')).exitCode === 0,
-        );
+        const other = bash(sandbox, '(setsid sleep 4270 >/dev/null 2>&1 &); sleep 6; echo over');
+        // by a second: what began within one tick of the kernel's clock as a command counts as the command's
+        await until('the other one is older', async () => {
+          const age = 'pid=$(pgrep -f "^sleep 4270") && test "$(ps -o etimes= -p "$pid")" -ge 1';
+          return (await bash(sandbox, age)).exitCode === 0;
+        });
         const late = await run(sandbox, ['perl', '-e', daemons], { timeoutMs: 1_000 });
         assert.equal(late.cause, 'timeout');
         const left = await bash(sandbox, 'pgrep -fa "^sleep 42" | cut -d" " -f2- | sort');
