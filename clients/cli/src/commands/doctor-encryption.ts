@@ -11,17 +11,20 @@ const check = 'encryption';
 export async function checkEncryption({ env, output, platform }: DoctorDeps): Promise<Finding[]> {
   const folder = dataFolder(env);
   if (!existsSync(folder)) return [];
-  const cipher = await cipherOf(folder, output, platform).catch(() => undefined);
-  if (typeof cipher === 'string')
-    return [{ check, state: 'ok', found: `what lies on disk is encrypted (${cipher})` }];
+  const told = await cipherOf(folder, output, platform).then(
+    (cipher) => ({ cipher, fault: null }),
+    (error: unknown) => ({ cipher: null, fault: error instanceof Error ? error.message : String(error) }),
+  );
+  if (told.cipher !== null)
+    return [{ check, state: 'ok', found: `what lies on disk is encrypted (${told.cipher})` }];
   return [
     {
       check,
       state: 'warning',
       found:
-        cipher === null
+        told.fault === null
           ? `nothing shows that the disk of ${folder} is encrypted`
-          : `whether the disk of ${folder} is encrypted cannot be told here`,
+          : `whether the disk of ${folder} is encrypted cannot be told here: ${told.fault}`,
       advice: 'Put it on an encrypted volume (LUKS, FileVault, ZFS), unless the storage below encrypts it.',
     },
   ];
