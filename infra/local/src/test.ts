@@ -6,7 +6,7 @@ import { projectRoot } from './project-root.ts';
 import { runMain } from './run-main.ts';
 import { runTests } from './testing/run-tests.ts';
 import type { TestRun, TestRunEnd } from './testing/run-tests.ts';
-import { closingLine, countIn, emptyTally, refuseSkips } from './testing/tally.ts';
+import { closingLine, countIn, emptyTally, errorStart, refuseSkips } from './testing/tally.ts';
 import type { Tally } from './testing/tally.ts';
 import { findTestFiles, shownPath } from './testing/test-files.ts';
 import type { TestOutcome } from './testing/test-outcome.ts';
@@ -97,6 +97,7 @@ function unexplainedEnd(
     path: [`${name} ${what}`],
     file,
     durationMs: 0,
+    ...(end.output === '' ? {} : { error: `It printed last:\n${end.output.slice(-1_500)}` }),
   });
   if (run.stopped.aborted) return undefined;
   if (end.timedOut) return fail(`did not end within ${run.wholeTimeoutMs / 1000} s`);
@@ -116,7 +117,10 @@ function showEnd(tally: Tally): void {
       `${colours.yellow('skipped')} ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')} (${test.reason})`,
     );
   if (tally.failed.length > 0) say(colours.red('failed:'));
-  for (const test of tally.failed) say(`  ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')}`);
+  for (const test of tally.failed) {
+    say(`  ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')}`);
+    say(errorStart(test.error ?? '(no error was told)').replaceAll(/^/gm, '    '));
+  }
   say(closingLine(tally.passed, tally.failed.length, tally.skipped.length));
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { closingLine, countIn, emptyTally, refuseSkips, skipKey } from './tally.ts';
+import { closingLine, countIn, emptyTally, errorStart, refuseSkips, skipKey } from './tally.ts';
 import type { TestOutcome } from './test-outcome.ts';
 
 const outcome = (kind: TestOutcome['outcome'], reason?: string): TestOutcome => ({
@@ -45,4 +45,14 @@ test('in CI a skip that no list names is a failure that says so', () => {
   );
   assert.equal(refused.failed.length, 3);
   assert.match(refused.failed[0]?.error ?? '', /moon: it is new.*allowed-skips\.json/);
+});
+
+test('the list at the end shows the start of an error, and says where it is cut', () => {
+  assert.equal(
+    errorStart('AssertionError: 1 is not 2\n    at a test'),
+    'AssertionError: 1 is not 2\n    at a test',
+  );
+  const long = Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n');
+  assert.match(errorStart(long), /^line 0\n[^]*line 19\n\[…\]$/);
+  assert.ok(errorStart('x'.repeat(100_000)).length < 4_000);
 });

@@ -49,3 +49,15 @@ export function refuseSkips(tally: Tally, allowed: Readonly<Record<string, strin
 export function closingLine(passed: number, failed: number, skipped: number): string {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }
+
+const startLines = 20;
+const startCharacters = 3_000;
+
+/**
+ * The start of an error, for the list at the end of a run: often only the end of a log is kept, and a failure that is
+ * seen once in many runs must say there why it failed. The whole of it stands where the test ended.
+ */
+export function errorStart(error: string): string {
+  const start = error.slice(0, startCharacters).split('\n').slice(0, startLines).join('\n');
+  return start === error ? error : `${start}\n[…]`;
+}
