@@ -5,7 +5,7 @@ import { approvalViewSchema, toolCallViewSchema } from '@lemniscate/shared/api/s
 import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { makeRepository, processesOf, startTestFleet, usualLeases } from './test-fleet.ts';
+import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { killServerOf, watchSession } from './watched-session.ts';
 
@@ -13,7 +13,7 @@ let site: TestFleet;
 let folder: string;
 
 before(async () => {
-  site = await startTestFleet(usualLeases);
+  site = await startTestFleet();
   folder = makeRepository(site.scratch, 'plain', { 'main.py': 'print("hello")\n' });
   const policy = 'tools: {run_command: ask}\n';
   await post('/v1/projects', { id: 'lab', policy });
@@ -21,7 +21,7 @@ before(async () => {
 
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const post = (path: string, body: object) => site.client.json(path, z.unknown(), { method: 'POST', body });

@@ -9,7 +9,13 @@ import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts'
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
-import { makeRepository, positionsAreDense, processesOf, startTestFleet } from './test-fleet.ts';
+import {
+  assertNothingRuns,
+  makeRepository,
+  positionsAreDense,
+  shortLeases,
+  startTestFleet,
+} from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { killServerOf, watchSession } from './watched-session.ts';
 import type { WatchedSession } from './watched-session.ts';
@@ -24,6 +30,7 @@ const modes = ['own', 'hosted'] as const;
 before(async () => {
   upstream = await startScriptedUpstream();
   site = await startTestFleet({
+    ...shortLeases,
     ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
     ANTHROPIC_BASE_URL: upstream.url,
     OPENAI_API_KEY: 'sk-oai-test-0123456789',
@@ -43,7 +50,7 @@ before(async () => {
 after(async () => {
   await site.stop();
   await upstream.close();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const post = (path: string, body: object = {}) =>

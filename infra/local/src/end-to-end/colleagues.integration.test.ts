@@ -13,7 +13,7 @@ import { triggerViewSchema } from '@lemniscate/shared/api/trigger.ts';
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import { projectRoot } from '../project-root.ts';
-import { makeRepository, processesOf, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 let site: TestFleet;
@@ -39,7 +39,7 @@ before(async () => {
 after(async () => {
   await site.stop();
   await upstream.close();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 /** Runs the command line as a person would. */

@@ -17,7 +17,7 @@ import {
   takePicture,
   watchFaults,
 } from './browser.ts';
-import { makeRepository, processesOf, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const options = browserMissing === undefined ? {} : { skip: browserMissing };
@@ -52,7 +52,7 @@ after(async () => {
   if (browserMissing !== undefined) return;
   await browser.close();
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const open = (path: string) => page.goto(new URL(`/console${path}`, site.fleet.apiUrl).href);

@@ -23,7 +23,7 @@ import {
   untilDrawn,
   watchFaults,
 } from './browser.ts';
-import { processesOf, runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const options = browserMissing === undefined ? {} : { skip: browserMissing };
@@ -52,7 +52,7 @@ after(async () => {
   if (browserMissing !== undefined) return;
   await browser.close();
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const planted = '<b class="planted">x</b>'.repeat(8);

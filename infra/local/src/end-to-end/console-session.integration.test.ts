@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { buildConsole } from '../console-build.ts';
 import { projectRoot } from '../project-root.ts';
 import { browserMissing, openBrowser, seriousBarriers, takePicture, watchFaults } from './browser.ts';
-import { makeRepository, processesOf, startTestFleet, usualLeases } from './test-fleet.ts';
+import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const options = browserMissing === undefined ? {} : { skip: browserMissing };
@@ -28,7 +28,6 @@ before(async () => {
   assert.equal(await buildConsole(projectRoot, console.error), true);
   upstream = await startScriptedUpstream();
   site = await startTestFleet({
-    ...usualLeases,
     ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
     ANTHROPIC_BASE_URL: upstream.url,
   });
@@ -56,7 +55,7 @@ after(async () => {
   await browser.close();
   await site.stop();
   await upstream.close();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const end = () => page.locator('.page-head').getByText('Completed');

@@ -14,7 +14,7 @@ import {
   untilDrawn,
   watchFaults,
 } from './browser.ts';
-import { processesOf, sampleRepository, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const options = browserMissing === undefined ? {} : { skip: browserMissing };
@@ -46,7 +46,7 @@ after(async () => {
   if (browserMissing !== undefined) return;
   await browser.close();
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const open = (path: string) => page.goto(new URL(`/console${path}`, site.fleet.apiUrl).href);

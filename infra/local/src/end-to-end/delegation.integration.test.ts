@@ -4,7 +4,7 @@ import { verifySessionChain } from '@lemniscate/cli/audit-check.ts';
 import { openSession } from '@lemniscate/cli/open-session.ts';
 import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import { z } from 'zod';
-import { makeRepository, processesOf, runSession, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, makeRepository, runSession, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 let site: TestFleet;
@@ -24,7 +24,7 @@ before(async () => {
 
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const readSession = (id: string) => site.client.json(`/v1/sessions/${id}`, sessionViewSchema);

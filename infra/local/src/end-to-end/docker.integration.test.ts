@@ -12,8 +12,8 @@ import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstr
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
 import {
+  assertNothingRuns,
   makeRepository,
-  processesOf,
   runSession,
   sampleRepository,
   startTestFleet,
@@ -77,7 +77,7 @@ test(
     } finally {
       await site.stop();
     }
-    assert.deepEqual(processesOf(site.scratch), []);
+    await assertNothingRuns(site.scratch);
     const left = engine('ps', '-a', '--filter', 'label=dev.lemniscate.server', '--format', '{{.Names}}');
     assert.doesNotMatch(left, /agent-server-/);
   },

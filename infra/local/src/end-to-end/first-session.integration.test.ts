@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { applyPatch } from '@lemniscate/cli/repository/apply.ts';
 import {
+  assertNothingRuns,
   makeRepository,
   positionsAreDense,
-  processesOf,
   runSession,
   sampleRepository,
   startTestFleet,
@@ -23,7 +23,7 @@ before(async () => {
 
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), [], 'nothing of the fleet is left running');
+  await assertNothingRuns(site.scratch);
 });
 
 test('the agent mends the sample’s failing test, and everything about it is on record', async () => {

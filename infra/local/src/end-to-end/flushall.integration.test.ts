@@ -3,19 +3,18 @@ import { after, before, test } from 'node:test';
 import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { processesOf, runSession, sampleRepository, startTestFleet, usualLeases } from './test-fleet.ts';
+import { assertNothingRuns, runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 let site: TestFleet;
 
 before(async () => {
-  // The usual leases: with eight sessions on a busy machine a short one may run out, and a lost attempt is no second run.
-  site = await startTestFleet(usualLeases);
+  site = await startTestFleet();
 });
 
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), [], 'no process and no sandbox is left');
+  await assertNothingRuns(site.scratch);
 });
 
 test('FLUSHALL while sessions wait loses none and runs none twice', async () => {

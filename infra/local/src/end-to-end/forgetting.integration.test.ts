@@ -10,7 +10,7 @@ import { projectRoot } from '../project-root.ts';
 import { startFleet } from '../fleet.ts';
 import type { Fleet } from '../fleet.ts';
 import { createApiClient } from '@lemniscate/cli/api-client.ts';
-import { makeRepository, processesOf, runSession, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, makeRepository, runSession, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { until } from '../testing/until.ts';
 
@@ -24,7 +24,7 @@ before(async () => {
 after(async () => {
   await again?.stop();
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 /** Runs the terminal client. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
-import { makeRepository, processesOf, runSession, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, makeRepository, runSession, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 let site: TestFleet;
@@ -23,7 +23,7 @@ before(async () => {
 
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const post = (path: string, body: object) => site.client.json(path, z.unknown(), { method: 'POST', body });

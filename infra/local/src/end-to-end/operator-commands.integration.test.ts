@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { projectRoot } from '../project-root.ts';
-import { processesOf, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 // Commands that change what others change too: each reads what there is and names its version.
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 /** Runs the terminal client. @returns its output; for one that fails, what it says of the fault */

@@ -7,7 +7,13 @@ import { verifySessionChain } from '@lemniscate/cli/audit-check.ts';
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { z } from 'zod';
 import { fileSays } from './file-says.ts';
-import { makeRepository, positionsAreDense, processesOf, startTestFleet } from './test-fleet.ts';
+import {
+  assertNothingRuns,
+  makeRepository,
+  positionsAreDense,
+  shortLeases,
+  startTestFleet,
+} from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { watchSession } from './watched-session.ts';
 import type { WatchedSession } from './watched-session.ts';
@@ -33,6 +39,7 @@ echo changed | tee -a /home/agent/notes >> notes
 beforeEach(async () => {
   writePlan([]);
   site = await startTestFleet({
+    ...shortLeases,
     LEMNISCATE_CRASH_POINTS: plan,
     LEMNISCATE_PAUSE_AFTER_SECONDS: '1',
     // no other checkpoints than those of a pause
@@ -46,7 +53,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 after(() => rmSync(plans, { recursive: true, force: true }));

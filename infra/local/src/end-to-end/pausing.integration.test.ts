@@ -7,7 +7,13 @@ import type { OpenRequest } from '@lemniscate/cli/open-session.ts';
 import { approvalViewSchema, sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { z } from 'zod';
-import { makeRepository, positionsAreDense, processesOf, startTestFleet } from './test-fleet.ts';
+import {
+  assertNothingRuns,
+  makeRepository,
+  positionsAreDense,
+  shortLeases,
+  startTestFleet,
+} from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { killServerOf, watchSession } from './watched-session.ts';
 import type { WatchedSession } from './watched-session.ts';
@@ -43,6 +49,7 @@ done
 
 before(async () => {
   site = await startTestFleet({
+    ...shortLeases,
     LEMNISCATE_PAUSE_AFTER_SECONDS: '2',
     LEMNISCATE_CHECKPOINT_SECONDS: '1',
     LEMNISCATE_MAX_LOSSES: '1',
@@ -55,7 +62,7 @@ before(async () => {
 
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 function post<Answer>(path: string, schema: z.ZodType<Answer>, body: object = {}): Promise<Answer> {

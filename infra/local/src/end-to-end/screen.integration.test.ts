@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
-import { makeRepository, sampleRepository, startTestFleet, usualLeases } from './test-fleet.ts';
+import { makeRepository, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { noTmux, startTmux } from './tmux.ts';
 import type { TmuxScreen } from './tmux.ts';
@@ -13,7 +13,7 @@ import type { TmuxScreen } from './tmux.ts';
 let site: TestFleet;
 
 before(async () => {
-  site = await startTestFleet(usualLeases);
+  site = await startTestFleet();
 });
 
 after(() => site.stop());

@@ -10,7 +10,7 @@ import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { z } from 'zod';
 import { processesGone, sandboxOf } from './sandbox-processes.ts';
-import { makeRepository, processesOf, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 // One gesture ends a session wherever it is: from the request to the sandbox that is no more, under a second.
@@ -49,7 +49,7 @@ before(async () => {
 });
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const post = (path: string, body: object = {}) =>

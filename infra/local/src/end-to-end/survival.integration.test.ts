@@ -5,12 +5,11 @@ import type { PositionedEvent } from '@lemniscate/shared/protocol/session-event.
 import { Redis } from 'ioredis';
 import { z } from 'zod';
 import {
+  assertNothingRuns,
   positionsAreDense,
-  processesOf,
   runSession,
   sampleRepository,
   startTestFleet,
-  usualLeases,
 } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
@@ -18,7 +17,7 @@ let site: TestFleet;
 let expected: string;
 
 before(async () => {
-  site = await startTestFleet(usualLeases);
+  site = await startTestFleet();
   const calm = await runSession(site, { repositoryFolder: sampleRepository(site.scratch, 'calm') });
   assert.equal(calm.session.state, 'completed', calm.session.message ?? '');
   expected = calm.patch;
@@ -27,7 +26,7 @@ before(async () => {
 
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), [], 'no process and no sandbox is left');
+  await assertNothingRuns(site.scratch);
 });
 
 /** Does something once, in the middle of the work: when the first command begins. */

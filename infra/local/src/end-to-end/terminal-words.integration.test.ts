@@ -7,7 +7,7 @@ import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
-import { makeRepository, processesOf, startTestFleet } from './test-fleet.ts';
+import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { noTmux, startTmux } from './tmux.ts';
 import type { TmuxScreen } from './tmux.ts';
@@ -35,7 +35,7 @@ before(async () => {
 after(async () => {
   await site.stop();
   await upstream.close();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const says = (text: string): ScriptedTurn => ({ blocks: [{ text }] });

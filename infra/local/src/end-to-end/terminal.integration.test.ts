@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
-import { makeRepository, processesOf, sampleRepository, startTestFleet, testsPass } from './test-fleet.ts';
+import {
+  assertNothingRuns,
+  makeRepository,
+  sampleRepository,
+  startTestFleet,
+  testsPass,
+} from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 let site: TestFleet;
@@ -16,7 +22,7 @@ before(async () => {
 
 after(async () => {
   await site.stop();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 interface Ended {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -24,6 +25,7 @@ import type { PositionedEvent } from '@lemniscate/shared/protocol/session-event.
 import { startFleet } from '../fleet.ts';
 import type { Fleet } from '../fleet.ts';
 import { projectRoot } from '../project-root.ts';
+import { until } from '../testing/until.ts';
 
 /** A whole fleet of a test's own. */
 export interface TestFleet {
@@ -36,13 +38,13 @@ export interface TestFleet {
   stop(): Promise<void>;
 }
 
-/** The usual leases, for what outlives a dispatcher: a server that hears nothing for a lease destroys what it runs. */
-export const usualLeases = { LEMNISCATE_LEASE_MS: '15000', LEMNISCATE_GRACE_MS: '5000' } as const;
-
 /**
- * Short leases, so that a lost server is noticed within seconds; ports of the test's own, so that a fleet that somebody
- * runs on this machine is left alone.
+ * So short that a lost server is noticed within seconds, for tests that lose one and nothing else: a server that hears
+ * nothing for a lease destroys what it runs, and a machine that stands still for a moment would do the same to it.
  */
+export const shortLeases = { LEMNISCATE_LEASE_MS: '3000', LEMNISCATE_GRACE_MS: '1000' } as const;
+
+/** Ports of the test's own, so that a fleet that somebody runs on this machine is left alone. */
 export async function startTestFleet(extra: Readonly<Record<string, string>> = {}): Promise<TestFleet> {
   const scratch = mkdtempSync(join(tmpdir(), 'lemniscate-e2e-'));
   chmodSync(scratch, 0o755);
@@ -50,8 +52,6 @@ export async function startTestFleet(extra: Readonly<Record<string, string>> = {
   const environment = {
     ...inherited,
     LEMNISCATE_DATA: join(scratch, 'data'),
-    LEMNISCATE_LEASE_MS: '3000',
-    LEMNISCATE_GRACE_MS: '1000',
     ...extra,
   };
   const lines: string[] = [];
@@ -171,8 +171,19 @@ export function positionsAreDense(events: readonly PositionedEvent[]): boolean {
   return events.every(({ position }, index) => position === index + 1);
 }
 
-/** Sandboxes and session folders that still exist on this machine for a fleet; warm ones are not counted. */
-export function processesOf(scratch: string): string[] {
+/**
+ * Fails when a process of a stopped fleet goes on. One whose parent was killed is still to be seen until the kernel has
+ * taken it down, which takes its moment on a busy machine.
+ */
+export async function assertNothingRuns(scratch: string): Promise<void> {
+  await until('no process of the fleet is left', () => processesOf(scratch).length === 0).catch(
+    () => undefined,
+  );
+  assert.deepEqual(processesOf(scratch), [], 'no process and no sandbox is left');
+}
+
+/** Processes on this machine that name the folder of a fleet. */
+function processesOf(scratch: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
