@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findGrowth } from './flat.ts';
+import { findGrowth, heldOverTime } from './flat.ts';
 import type { Holding } from './flat.ts';
 
 const mebibyte = 1024 * 1024;
@@ -11,10 +11,11 @@ const soak = (memory: (share: number) => number, handles: (share: number) => num
     handles: handles(index / 100),
   }));
 
+const growthOf = (seen: readonly Holding[]) => findGrowth('a', heldOverTime(seen));
+
 test('a saw is flat, and so is a start that warms up', () => {
   assert.deepEqual(
-    findGrowth(
-      'a',
+    growthOf(
       soak(
         (share) => 150 + 60 * ((share * 17) % 1),
         () => 90,
@@ -23,8 +24,7 @@ test('a saw is flat, and so is a start that warms up', () => {
     [],
   );
   assert.deepEqual(
-    findGrowth(
-      'a',
+    growthOf(
       soak(
         (share) => (share < 0.2 ? 60 + share * 500 : 160),
         () => 90,
@@ -35,13 +35,12 @@ test('a saw is flat, and so is a start that warms up', () => {
 });
 
 test('a leak of memory and one of handles are told', () => {
-  const found = findGrowth(
-    'a',
+  const found = growthOf(
     soak(
       (share) => 150 + 300 * share,
       (share) => 50 + 400 * share,
     ),
   );
   assert.match(found.join(' '), /memory grew .* open files grew/);
-  assert.match(findGrowth('a', []).join(' '), /only 0 looks/);
+  assert.match(growthOf([]).join(' '), /only 0 looks/);
 });

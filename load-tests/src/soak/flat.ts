@@ -11,25 +11,47 @@ const mostGrowth = { memory: 1.15, handles: 1.1 } as const;
 /** Small numbers jitter: this much more is no leak. */
 const slack = { memoryBytes: 32 * 1024 * 1024, handles: 16 } as const;
 
+/** What a process held in the middle of the second and of the last quarter of a soak. */
+export interface HeldOverTime {
+  readonly looks: number;
+  readonly memoryBytes: FromTo;
+  readonly handles: FromTo;
+}
+interface FromTo {
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
- * Whether what a process holds is flat: the middle of the last quarter against that of the second one, since the first is
- * warming up. The middle, because a collection of garbage is due at any moment.
- * @returns what grows, as sentences; empty where all is flat
+ * The middle of the second quarter and that of the last one: the first is warming up, and a collection of garbage is due
+ * at any moment.
  */
-export function findGrowth(name: string, seen: readonly Holding[]): readonly string[] {
-  const last = seen.at(-1);
-  if (last === undefined || seen.length < 8) return [`${name}: only ${seen.length} looks were taken`];
+export function heldOverTime(seen: readonly Holding[]): HeldOverTime {
+  const endMs = (seen.at(-1)?.atMs ?? 0) + 1;
   const quarter = (which: number): readonly Holding[] =>
-    seen.filter(({ atMs }) => Math.min(3, Math.floor((atMs / (last.atMs + 1)) * 4)) === which);
-  const grows = (of: (one: Holding) => number, most: number, more: number): string | null => {
-    const [before, after] = [middle(quarter(1).map(of)), middle(quarter(3).map(of))];
-    return after > before * most + more ? `from ${before} to ${after}` : null;
+    seen.filter(({ atMs }) => Math.min(3, Math.floor((atMs / endMs) * 4)) === which);
+  const fromTo = (of: (one: Holding) => number): FromTo => ({
+    from: middle(quarter(1).map(of)),
+    to: middle(quarter(3).map(of)),
+  });
+  return {
+    looks: seen.length,
+    memoryBytes: fromTo(({ memoryBytes }) => memoryBytes),
+    handles: fromTo(({ handles }) => handles),
   };
-  const memory = grows(({ memoryBytes }) => memoryBytes, mostGrowth.memory, slack.memoryBytes);
-  const handles = grows((one) => one.handles, mostGrowth.handles, slack.handles);
+}
+
+/** @returns what grows of what a process holds, as sentences; empty where all is flat */
+export function findGrowth(name: string, { looks, memoryBytes, handles }: HeldOverTime): readonly string[] {
+  if (looks < 8) return [`${name}: only ${looks} looks were taken`];
+  const grows = ({ from, to }: FromTo, most: number, more: number) => to > from * most + more;
   return [
-    ...(memory === null ? [] : [`${name}: its memory grew ${memory} bytes`]),
-    ...(handles === null ? [] : [`${name}: its open files grew ${handles}`]),
+    ...(grows(memoryBytes, mostGrowth.memory, slack.memoryBytes)
+      ? [`${name}: its memory grew from ${memoryBytes.from} to ${memoryBytes.to} bytes`]
+      : []),
+    ...(grows(handles, mostGrowth.handles, slack.handles)
+      ? [`${name}: its open files grew from ${handles.from} to ${handles.to}`]
+      : []),
   ];
 }
 

@@ -11,7 +11,7 @@ import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import { startFleet } from '@lemniscate/local/fleet.ts';
 import type { Fleet } from '@lemniscate/local/fleet.ts';
 import { openSampleRepository } from '@lemniscate/local/sample-repository.ts';
-import { findGrowth } from './flat.ts';
+import { findGrowth, heldOverTime } from './flat.ts';
 import type { Holding } from './flat.ts';
 
 // `npm run soak [-- --minutes 60 --sessions 3]`: so many sessions at once, one after the other, on a fleet of its own; ends
@@ -61,8 +61,14 @@ async function soak(site: Fleet): Promise<boolean> {
   };
   await Promise.all([watch(), ...Array.from({ length: atOnce }, work)]);
 
+  const held = [...seen].map(([name, holdings]) => ({ name, ...heldOverTime(holdings) }));
+  for (const { name, looks, memoryBytes, handles } of held)
+    console.log(
+      `${name}: ${mebibytes(memoryBytes.from)} to ${mebibytes(memoryBytes.to)} MiB, ` +
+        `${handles.from} to ${handles.to} open files (${looks} looks)`,
+    );
   const faults = [
-    ...[...seen].flatMap(([name, holdings]) => findGrowth(name, holdings)),
+    ...held.flatMap(({ name, ...over }) => findGrowth(name, over)),
     ...site.services.flatMap(({ name, restarts }) =>
       restarts() === 0 ? [] : [`${name}: was started again ${restarts()} times`],
     ),
@@ -73,6 +79,8 @@ async function soak(site: Fleet): Promise<boolean> {
   console.log(`${ends.length} sessions in ${minutes} minutes: ${faults.length === 0 ? 'flat' : 'NOT FLAT'}`);
   return faults.length === 0;
 }
+
+const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
 
 /** Runs one session to its end. @returns the state in which it ended */
 async function runOne(client: ApiClient, repositoryFolder: string): Promise<string> {
