@@ -6,6 +6,8 @@ import { projectRoot } from './project-root.ts';
 import { runMain } from './run-main.ts';
 import { runTests } from './testing/run-tests.ts';
 import type { TestRun, TestRunEnd } from './testing/run-tests.ts';
+import { filesToRunAgain, settle } from './testing/second-run.ts';
+import type { FileRun } from './testing/second-run.ts';
 import { closingLine, countIn, emptyTally, errorStart, refuseSkips } from './testing/tally.ts';
 import type { Tally } from './testing/tally.ts';
 import { findTestFiles, shownPath } from './testing/test-files.ts';
@@ -14,7 +16,7 @@ import { bringUpTestParts } from './testing/test-parts.ts';
 import { createUnwinding } from './unwinding.ts';
 
 // `npm test [-- PATTERN…]`: sets up what tests need, runs the unit tests in one process and every integration file in
-// its own, and ends with one line that says how many passed, failed and were skipped.
+// its own, what failed once more and alone, and ends with one line that says how many passed, failed and were skipped.
 
 const say = (line: string) => console.log(line);
 const unitBounds = { testTimeoutMs: 60_000, wholeTimeoutMs: 10 * 60_000 };
@@ -29,20 +31,17 @@ async function main(stopped: AbortSignal): Promise<number> {
     );
     return 2;
   }
-  let tally = emptyTally;
-  const run = async (name: string, set: Omit<TestRun, 'stopped' | 'cwd'>) => {
-    if (set.files.length === 0 || stopped.aborted) return;
-    const outcomes = await runSet(name, { ...set, stopped, cwd: projectRoot });
-    tally = outcomes.reduce(countIn, tally);
-  };
-  await run('unit tests', { files: files.unit, ...unitBounds, env: process.env });
+  const run = async (name: string, set: Omit<TestRun, 'stopped' | 'cwd'>): Promise<TestOutcome[]> =>
+    set.files.length === 0 || stopped.aborted ? [] : runSet(name, { ...set, stopped, cwd: projectRoot });
+  const units = await run('unit tests', { files: files.unit, ...unitBounds, env: process.env });
+  let tally = units.reduce(countIn, emptyTally);
   const unwinding = createUnwinding();
   try {
     if (files.integration.length > 0 && !stopped.aborted) {
       const env = await bringUpTestParts(files.integration, unwinding, say);
-      await eachOf(files.integration, (file) =>
-        run(shownPath(projectRoot, file), { files: [file], ...integrationBounds, env }),
-      );
+      const runFile = (file: string, more = '') =>
+        run(`${shownPath(projectRoot, file)}${more}`, { files: [file], ...integrationBounds, env });
+      tally = await runIntegration(files.integration, runFile, tally);
     }
   } finally {
     await unwinding.run();
@@ -51,6 +50,22 @@ async function main(stopped: AbortSignal): Promise<number> {
   if (process.env['CI'] === 'true') tally = refuseSkips(tally, allowedSkips());
   showEnd(tally);
   return tally.failed.length > 0 ? 1 : 0;
+}
+
+/** Runs every file, and what failed once more, alone. */
+async function runIntegration(
+  files: readonly string[],
+  run: (file: string, more?: string) => Promise<TestOutcome[]>,
+  before: Tally,
+): Promise<Tally> {
+  const runs: FileRun[] = [];
+  await eachOf(files, async (file) => void runs.push({ file, outcomes: await run(file) }));
+  const again = new Map<string, FileRun>();
+  for (const file of filesToRunAgain(runs))
+    again.set(file, { file, outcomes: await run(file, ', again and alone') });
+  const settled = runs.map((first) => settle(first, again.get(first.file)));
+  showUnsteady(settled.flatMap(({ unsteady }) => unsteady));
+  return settled.flatMap(({ outcomes }) => outcomes).reduce(countIn, before);
 }
 
 /** Two at a time: real parts wait more than they compute. */
@@ -111,16 +126,23 @@ function showFailure(test: TestOutcome): void {
   if (test.error !== undefined) say(test.error.replaceAll(/^/gm, '  '));
 }
 
+function showUnsteady(unsteady: readonly TestOutcome[]): void {
+  if (unsteady.length > 0) say(colours.yellow('unsteady (failed beside another file, passed alone):'));
+  unsteady.forEach(showShortly);
+}
+
+function showShortly(test: TestOutcome): void {
+  say(`  ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')}`);
+  say(errorStart(test.error ?? '(no error was told)').replaceAll(/^/gm, '    '));
+}
+
 function showEnd(tally: Tally): void {
   for (const test of tally.skipped)
     say(
       `${colours.yellow('skipped')} ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')} (${test.reason})`,
     );
   if (tally.failed.length > 0) say(colours.red('failed:'));
-  for (const test of tally.failed) {
-    say(`  ${shownPath(projectRoot, test.file)}: ${test.path.join(' › ')}`);
-    say(errorStart(test.error ?? '(no error was told)').replaceAll(/^/gm, '    '));
-  }
+  tally.failed.forEach(showShortly);
   say(closingLine(tally.passed, tally.failed.length, tally.skipped.length));
 }
 
