@@ -69,7 +69,8 @@ export async function startTestFleet(extra: Readonly<Record<string, string>> = {
     environment,
     async stop() {
       await fleet.stop();
-      rmSync(scratch, { recursive: true, force: true });
+      // what the kernel is still taking down may write a last file while its folder is emptied
+      rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
 }
