@@ -9717,6 +9717,10 @@ export interface operations {
                         /** @default null */
                         logs: number | null;
                         /** @default null */
+                        memory: number | null;
+                        /** @default null */
+                        objects: number | null;
+                        /** @default null */
                         sessions: number | null;
                         /** @default null */
                         snapshots: number | null;
@@ -9756,6 +9760,10 @@ export interface operations {
                     /** @default null */
                     logs?: (number | null) | undefined;
                     /** @default null */
+                    memory?: (number | null) | undefined;
+                    /** @default null */
+                    objects?: (number | null) | undefined;
+                    /** @default null */
                     sessions?: (number | null) | undefined;
                     /** @default null */
                     snapshots?: (number | null) | undefined;
@@ -9778,6 +9786,10 @@ export interface operations {
                         diffs: number | null;
                         /** @default null */
                         logs: number | null;
+                        /** @default null */
+                        memory: number | null;
+                        /** @default null */
+                        objects: number | null;
                         /** @default null */
                         sessions: number | null;
                         /** @default null */

@@ -3,7 +3,7 @@ import { jsonValueSchema } from '../json.ts';
 
 const days = z.int().min(1).max(36_500).nullable();
 
-/** What is kept how long after a session's end, in days; null: for ever. */
+/** What is kept how long, in days after a session's end where nothing else is said; null: for ever. */
 export const retentionRulesSchema = z.strictObject({
   /** Everything of the session but what the audit log, the costs and the counts say of it. */
   sessions: days.default(null),
@@ -15,6 +15,10 @@ export const retentionRulesSchema = z.strictObject({
   snapshots: days.default(null),
   /** Retained content: off, or so many days. */
   content: z.int().min(1).max(36_500).nullable().default(null),
+  /** Objects with their comments: counted from the last thing that happened to them. */
+  objects: days.default(null),
+  /** Files of agents' memories: counted from when they were last written. */
+  memory: days.default(null),
 });
 export type RetentionRules = z.infer<typeof retentionRulesSchema>;
 
@@ -24,6 +28,8 @@ export const noRules: RetentionRules = {
   diffs: null,
   snapshots: null,
   content: null,
+  objects: null,
+  memory: null,
 };
 
 export const holdSchema = z.object({

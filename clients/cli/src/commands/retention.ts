@@ -46,11 +46,21 @@ function registerRules(program: Command, io: CommandIo): void {
     .option('--diffs <days>', `diffs: ${days}`, readDays)
     .option('--snapshots <days>', `snapshots of the workspace: ${days}`, readDays)
     .option('--content <days>', 'retained content: so many days, or "off"', readDays)
+    .option(
+      '--objects <days>',
+      'objects: days after the last thing that happened to them, or "ever"',
+      readDays,
+    )
+    .option(
+      '--memory <days>',
+      'files of agents’ memories: days after they were last written, or "ever"',
+      readDays,
+    )
     .action(async (project: string, changed: RuleOptions) => {
       if (Object.keys(changed).length === 0)
         throw new CodedError(
           'request_invalid',
-          'Name a rule: --sessions, --logs, --diffs, --snapshots or --content.',
+          'Name a rule: --sessions, --logs, --diffs, --snapshots, --content, --objects or --memory.',
         );
       const client = await connectFleet(io);
       const path = { id: project };

@@ -38,6 +38,7 @@ import { stopOverdue } from './budget-watch.ts';
 import { keepCosts } from './cost-loops.ts';
 import { enforceRevocations } from './revocation-watch.ts';
 import type { RevocationWatchDeps } from './revocation-watch.ts';
+import { forgetAbandoned } from '../application/uploads/forget-abandoned.ts';
 import { fillInbox } from '../application/inbox/fill-inbox.ts';
 import { answerSessions } from '../application/triggers/answer-sessions.ts';
 import { deliverNotices, forgetNotices } from '../application/notify/deliver-notices.ts';
@@ -150,6 +151,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['inbox', 1_000, 'approvals', () => fillInbox(deps)],
     ['environments', 5_000, 'ended', () => watchEnvironments(deps)],
     ['superseded checkpoints', 60_000, null, () => forgetSuperseded(deps)],
+    ['abandoned uploads', 60_000, null, () => forgetAbandoned(deps.database)],
     ['retention', 60_000, null, () => applyRetention(deps)],
     ['content', 10_000, 'ended', () => retainContent(deps)],
     ['object removals', 10_000, 'erased', () => removeObjects(deps)],

@@ -42,17 +42,21 @@ test('what is removed from a bucket with versioning leaves no version behind', {
   try {
     await client.send(new CreateBucketCommand({ Bucket }));
     await set('Enabled');
-    for (const text of ['one', 'two']) await objects.put('a', Buffer.from(text));
-    await objects.put('ab', Buffer.from('another'));
-    assert.deepEqual(await versions(), ['a', 'a', 'ab'], 'the bucket keeps versions');
-    await objects.remove('a');
-    assert.deepEqual(await versions(), ['ab']);
-    await objects.remove('a');
-    assert.deepEqual(await versions(), ['ab'], 'what is gone already leaves no marker');
-    await objects.put('a', Buffer.from('three'));
+    for (const text of ['one', 'two']) await objects.put('projects/a', Buffer.from(text));
+    await objects.put('projects/ab', Buffer.from('another'));
+    assert.deepEqual(
+      await versions(),
+      ['projects/a', 'projects/a', 'projects/ab'],
+      'the bucket keeps versions',
+    );
+    await objects.remove('projects/a');
+    assert.deepEqual(await versions(), ['projects/ab']);
+    await objects.remove('projects/a');
+    assert.deepEqual(await versions(), ['projects/ab'], 'what is gone already leaves no marker');
+    await objects.put('projects/a', Buffer.from('three'));
     await set('Suspended');
-    await objects.remove('a');
-    assert.deepEqual(await versions(), ['ab'], 'a bucket that kept versions before');
+    await objects.remove('projects/a');
+    assert.deepEqual(await versions(), ['projects/ab'], 'a bucket that kept versions before');
   } finally {
     objects.close();
     client.destroy();

@@ -14,7 +14,8 @@ import {
 import type { ListObjectVersionsCommandOutput } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { keyPrefixes } from '../../application/ports/object-store.ts';
 import type { ObjectStore } from '../../application/ports/object-store.ts';
 
 export interface ObjectStoreOptions {
@@ -83,6 +84,7 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
       }),
     put: (Key, bytes) =>
       guard(options, `write ${Key}`, async () => {
+        requireKnown(Key);
         await client.send(new PutObjectCommand({ Bucket, Key, Body: bytes }), short());
       }),
     get: (Key) =>
@@ -106,6 +108,7 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
       }),
     presignPut: (Key, { sha256, bytes }, seconds) =>
       guard(options, `sign an upload to ${Key}`, async () => {
+        requireKnown(Key);
         const checksum = Buffer.from(sha256, 'hex').toString('base64');
         const command = new PutObjectCommand({
           Bucket,
@@ -128,6 +131,7 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
       ),
     adopt: (from, to, announced) =>
       guard(options, `adopt ${from}`, async () => {
+        requireKnown(to);
         const abortSignal = AbortSignal.timeout(longCallMs);
         const found = await orMissing(
           client.send(new GetObjectCommand({ Bucket, Key: from }), { abortSignal }),
@@ -216,8 +220,15 @@ async function guard<Result>(
   try {
     return await call();
   } catch (error) {
+    if (isCodedError(error, 'internal')) throw error;
     throw storageFailed(options, what, error);
   }
+}
+
+/** @throws CodedError `internal` for a key below which no rule of retention reaches */
+function requireKnown(key: string): void {
+  if (keyPrefixes.some((prefix) => key.startsWith(prefix))) return;
+  throw new CodedError('internal', `No store of ours has keys like ${key}.`, { key });
 }
 
 async function* guardBody(

@@ -39,7 +39,7 @@ const partBytes = 4 * 1024 * 1024;
 export const partName = (session: string, part: number): string => `content ${session} ${part}`;
 
 /** Where a part lies: below a prefix of its own, so that the bucket can give it a lifetime and rights of its own. */
-const partKey = (project: string, session: string, part: number): string =>
+export const contentKey = (project: string, session: string, part: number): string =>
   `content/${encodeURIComponent(project).replaceAll('.', '%2E')}/${session}/${part}`;
 
 /**
@@ -71,7 +71,7 @@ async function retain(deps: RetainDeps, keys: ContentKeys, session: EndedSession
     const number = parts.length;
     const packed = gzipSync(Buffer.from(JSON.stringify(part)));
     const sealed = seal(key, partName(session.id, number), packed);
-    const place = partKey(session.project_id, session.id, number);
+    const place = contentKey(session.project_id, session.id, number);
     // the same key again after a crash: nothing refers to what lay there before
     await deps.objects.put(place, sealed);
     const sha256 = createHash('sha256').update(sealed).digest('hex');

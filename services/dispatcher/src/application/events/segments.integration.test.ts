@@ -61,7 +61,7 @@ test('a store that accepts and never answers is given up in bounded time', async
   await once(silent, 'listening');
   const objects = storeAt((silent.address() as AddressInfo).port);
   const started = performance.now();
-  await assert.rejects(objects.put('k', Buffer.from('x')), { code: 'storage_failed' });
+  await assert.rejects(objects.put('projects/k', Buffer.from('x')), { code: 'storage_failed' });
   assert.ok(performance.now() - started < 8_000);
   objects.close();
   for (const socket of sockets) socket.destroy();

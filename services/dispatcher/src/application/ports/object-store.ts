@@ -31,6 +31,12 @@ export interface ObjectStore {
   ): Promise<'adopted' | 'missing' | 'mismatch'>;
 }
 
+/**
+ * How every key begins. What lies below each, and what ends it, is said in `retention/where-words-lie.ts`: a store takes no
+ * other key, so that nothing lies where no rule reaches it.
+ */
+export const keyPrefixes = ['projects/', 'content/', 'incoming/'] as const;
+
 /** The content-addressed key of an object in a project. */
 export function objectKey(projectId: string, sha256: string): string {
   // Some stores keep keys as paths: no name of a project may climb out of its folder.

@@ -5,6 +5,8 @@ import type { AuditLog } from '../ports/audit-log.ts';
 import type { Database } from '../ports/transaction.ts';
 import type { Signals } from '../signals.ts';
 import { eraseWithin } from './erase-session.ts';
+import { forgetOldMemory } from './forget-memory.ts';
+import { forgetOldObjects } from './forget-objects.ts';
 import { isHeld, takeHoldTurn } from './holds.ts';
 import { addRemoved, hasDiff, stores } from './stores.ts';
 import type { RemovableSession } from './stores.ts';
@@ -31,10 +33,13 @@ const due: Readonly<Record<'sessions' | 'logs' | 'diffs' | 'snapshots' | 'conten
 };
 type Rule = keyof typeof due;
 
+/** Rules over what is the project's and no session's. */
+const projectRules = { objects: forgetOldObjects, memory: forgetOldMemory } as const;
+
 /**
  * Removes what the rules of every project no longer keep, except under a legal hold. Each rule of a project that has
  * removed something leaves an entry that counts.
- * @returns how many sessions were touched
+ * @returns how many sessions were touched, and how many projects for what is no session's
  */
 export async function applyRetention(deps: RetentionDeps): Promise<number> {
   const projects = await deps.database.query<{ project_id: string; rules: unknown }>(
@@ -44,6 +49,8 @@ export async function applyRetention(deps: RetentionDeps): Promise<number> {
   for (const { project_id: project, rules: stored } of projects) {
     const rules = retentionRulesSchema.parse(stored);
     for (const rule of Object.keys(due) as Rule[]) touched += await applyRule(deps, project, rule, rules);
+    for (const rule of ['objects', 'memory'] as const)
+      touched += await applyProjectRule(deps, project, rule, rules[rule]);
   }
   if (touched > 0) deps.signals.send('erased', undefined);
   return touched;
@@ -83,5 +90,28 @@ async function applyRule(
       },
     ]);
     return sessions.length;
+  });
+}
+
+async function applyProjectRule(
+  deps: RetentionDeps,
+  project: string,
+  rule: keyof typeof projectRules,
+  days: number | null,
+): Promise<number> {
+  if (days === null) return 0;
+  return deps.database.transaction(async (tx) => {
+    await takeHoldTurn(tx, 'removing');
+    const [held] = await tx.query(
+      `SELECT FROM legal_holds WHERE released_at IS NULL AND scope = 'project' AND of_id = $1`,
+      [project],
+    );
+    if (held !== undefined) return 0;
+    const removed = await projectRules[rule](tx, project, days);
+    if (Object.keys(removed).length === 0) return 0;
+    await deps.audit.append(tx, reviewChain(project), [
+      { type: 'retention.applied', subject: deps.self, body: { rule, days, sessions: 0, removed } },
+    ]);
+    return 1;
   });
 }

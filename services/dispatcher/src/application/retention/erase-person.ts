@@ -4,6 +4,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Person } from '../identity.ts';
 import type { PeopleMap } from '../ports/people-map.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { forgetUploadsBy } from '../uploads/forget-abandoned.ts';
 import { personOwner } from '../uploads/upload-row.ts';
 import { eraseWithin } from './erase-session.ts';
 import type { EraseDeps } from './erase-session.ts';
@@ -143,6 +144,7 @@ async function erase(
   await renameWithin(tx, identity, pseudonym);
   await removeNames(tx, names, pseudonym);
   await removeAddresses(deps, tx, by.subject, names);
+  await forgetUploadsBy(tx, personOwner({ subject: identity }));
   await tx.query('UPDATE uploads SET owner = $2 WHERE owner = $1', [
     personOwner({ subject: identity }),
     pseudonym,

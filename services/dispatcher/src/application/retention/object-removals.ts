@@ -28,7 +28,9 @@ export async function removeObjects({
        OR EXISTS (SELECT FROM memories m WHERE m.files @> jsonb_build_array(jsonb_build_object('sha256', right(r.key, 64))))
        OR EXISTS (SELECT FROM memory_proposals w WHERE w.state = 'waiting'
          AND w.files @> jsonb_build_array(jsonb_build_object('sha256', right(r.key, 64))))
+       OR EXISTS (SELECT FROM skills k WHERE k.files @> jsonb_build_array(jsonb_build_object('sha256', right(r.key, 64))))
        OR EXISTS (SELECT FROM environments v WHERE v.state = 'ready' AND v.archive_sha256 = right(r.key, 64))
+       OR EXISTS (SELECT FROM sessions s WHERE s.repository ->> 'sha256' = right(r.key, 64))
        OR EXISTS (SELECT FROM uploads u WHERE u.sha256 = right(r.key, 64)) AS meant
      FROM object_removals r ORDER BY r.since LIMIT ${atOnce}`,
   );

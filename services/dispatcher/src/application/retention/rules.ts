@@ -50,7 +50,7 @@ export async function setRules(
     await tx.query(
       `INSERT INTO project_retention (project_id, rules, changed_by) VALUES ($1, $2, $3)
        ON CONFLICT (project_id) DO UPDATE SET rules = $2, changed_by = $3, changed_at = now()`,
-      [project, JSON.stringify(rules), person.subject],
+      [project, JSON.stringify(written(rules)), person.subject],
     );
     await audit.append(tx, reviewChain(project), [
       {
@@ -61,3 +61,7 @@ export async function setRules(
     ]);
   });
 }
+
+/** A rule that is not there is for ever, and a version that does not know it yet reads the others. */
+const written = (rules: RetentionRules): Partial<RetentionRules> =>
+  Object.fromEntries(Object.entries(rules).filter(([, days]) => days !== null));

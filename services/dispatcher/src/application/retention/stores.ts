@@ -2,6 +2,9 @@ import type { Removed } from '@lemniscate/shared/api/retention.ts';
 import { objectKey } from '../ports/object-store.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { shredSession } from '../content/shred.ts';
+import { forgetUploadsOf } from '../uploads/forget-abandoned.ts';
+import { removeMemory } from './forget-memory.ts';
+import { queueRemovals } from './queue-removals.ts';
 
 /** A session as far as its removal asks for it. */
 export interface RemovableSession {
@@ -19,8 +22,10 @@ export const stores = {
   snapshots: removeSnapshots,
   content: removeContent,
   files: removeFiles,
+  memory: removeMemory,
   notices: removeNotices,
   words: removeWords,
+  uploads: removeUploads,
 } as const satisfies Readonly<
   Record<string, (tx: Transaction, session: RemovableSession) => Promise<Removed>>
 >;
@@ -123,7 +128,11 @@ async function removeNotices(tx: Transaction, { id }: RemovableSession): Promise
  * nobody can have it sent again.
  * @returns how many
  */
-export async function emptyNotices(tx: Transaction, which: string, value: string): Promise<number> {
+export async function emptyNotices(
+  tx: Transaction,
+  which: string,
+  value: string | readonly string[],
+): Promise<number> {
   const rows = await tx.query(
     `UPDATE notices SET payload = payload || '{"data":{}}', state = CASE state WHEN 'pending' THEN 'failed' ELSE state END
      WHERE (${which}) AND payload -> 'data' <> '{}' RETURNING 1`,
@@ -155,6 +164,9 @@ async function removeWords(tx: Transaction, { id, project_id }: RemovableSession
   await tx.query(`UPDATE idempotency_keys SET request_hash = '' WHERE session_id = $1`, [id]);
   await tx.query(`UPDATE object_comments SET body = '(erased)' WHERE session_id = $1`, [id]);
   await tx.query(`UPDATE inbox_items SET title = '(erased)' WHERE session_id = $1`, [id]);
+  await tx.query('UPDATE deliveries SET message = NULL WHERE session_id = $1', [id]);
+  // a build is a session: why it failed quotes what it printed
+  await tx.query(`UPDATE environments SET message = '' WHERE session_id = $1 AND message <> ''`, [id]);
   const bundle = session?.bundle ?? null;
   const uploads = bundle === null ? 0 : await removeBundle(tx, project_id, bundle);
   return {
@@ -164,6 +176,12 @@ async function removeWords(tx: Transaction, { id, project_id }: RemovableSession
     grants: grants.length,
     uploads,
   };
+}
+
+/** What attempts sent and no result took: a server that was lost had sent it before. */
+async function removeUploads(tx: Transaction, { id }: RemovableSession): Promise<Removed> {
+  const uploads = await forgetUploadsOf(tx, id);
+  return uploads === 0 ? {} : { uploads };
 }
 
 /** A repository that was sent for this session, unless another session works from the same. */
@@ -192,13 +210,6 @@ async function removeUploaded(
     tx,
     sha256s.map((sha256) => objectKey(project_id, sha256)),
   );
-}
-
-async function queueRemovals(tx: Transaction, keys: readonly string[]): Promise<void> {
-  if (keys.length === 0) return;
-  await tx.query('INSERT INTO object_removals (key) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING', [
-    [...new Set(keys)],
-  ]);
 }
 
 /** Adds counts of two removals. */

@@ -23,10 +23,10 @@ export async function noteStartFailure(tx: Transaction, serverId: string, how: s
   );
 }
 
-/** A session runs there that began after the last failure: the server works. */
+/** A session runs there that began after the last failure: the server works, and what it said of that failure goes. */
 export async function noteStarted(tx: Transaction, serverId: string): Promise<void> {
   await tx.query(
-    `UPDATE agent_servers SET start_failures = 0, excluded_until = NULL WHERE id = $1 AND start_failures > 0`,
+    `UPDATE agent_servers SET start_failures = 0, excluded_until = NULL, last_failure = NULL WHERE id = $1 AND start_failures > 0`,
     [serverId],
   );
 }

@@ -123,7 +123,7 @@ for (const { name, storeOf, skip } of [
         accessKeyId: 'a',
         secretAccessKey: secret('s'),
       });
-      await assert.rejects(away.put('k', Buffer.from('x')), { code: 'storage_failed' });
+      await assert.rejects(away.put('projects/k', Buffer.from('x')), { code: 'storage_failed' });
       await assert.rejects(away.get('k'), { code: 'storage_failed' });
       await assert.rejects(away.prepare(), { code: 'storage_failed' });
       away.close();
