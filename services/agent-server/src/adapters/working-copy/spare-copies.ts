@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { glob, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { endingWithUs } from '../ending-with-us.ts';
 
 const execute = promisify(execFile);
 
@@ -61,13 +62,13 @@ export function createSpareCopies(onFailure: (error: unknown) => void): SpareCop
 
   const copy = async (tree: string, folder: string, bounds: { signal?: AbortSignal; timeout: number }) => {
     // cp -a follows no link and keeps owner, times and modes
-    await execute('cp', ['-a', '--reflink=auto', '--', `${tree}/.`, folder], bounds);
+    await execute(...endingWithUs('cp', ['-a', '--reflink=auto', '--', `${tree}/.`, folder]), bounds);
   };
 
   const putAside = async (tree: string): Promise<void> => {
     const draft = `${tree}${draftMark}${randomUUID()}`;
     try {
-      await execute('cp', ['-a', '--reflink=auto', '--', tree, draft], {
+      await execute(...endingWithUs('cp', ['-a', '--reflink=auto', '--', tree, draft]), {
         timeout: prepareTimeoutMs,
         signal: stopping.signal,
       });

@@ -20,6 +20,7 @@ import { createHostGit } from './host-git.ts';
 import { importBundle } from './import-bundle.ts';
 import { createMirrorCache } from './mirror-cache.ts';
 import type { Mirror } from './mirror-cache.ts';
+import { endOrphanedGit } from './orphaned-git.ts';
 import { partName, withoutPart } from './part-of-repository.ts';
 import { createSpareCopies, removeSpareDrafts } from './spare-copies.ts';
 import { createThrowawayGit } from './throwaway-git.ts';
@@ -227,6 +228,8 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
     close: () => spares.close(),
     mirrors: () => [...new Set(mirrors.keys().map(withoutPart))],
     async recover() {
+      // before anything below is removed, or they would write into it
+      endOrphanedGit(configFile);
       await rm(sessions, { recursive: true, force: true });
       await mkdir(sessions, { recursive: true });
       await mirrors.recover();
