@@ -52,6 +52,7 @@ export const errorCatalogue = {
   repository_too_large: { status: 422, title: 'The repository is too large' },
   repository_broken: { status: 422, title: 'The repository cannot be read' },
   repository_source_refused: { status: 422, title: 'This kind of repository address is refused' },
+  large_file_missing: { status: 422, title: 'Contents of a large file cannot be had' },
   revision_missing: { status: 422, title: 'The revision does not exist' },
   diff_conflict: { status: 409, title: 'The diff does not apply' },
   // sandboxes

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sha256Schema } from '../protocol/identity.ts';
+import { largeFileModes } from './lfs-pointer.ts';
 
 const revision = z
   .string()
@@ -45,12 +46,24 @@ export const fetchDepthSchema = z.strictObject({
   depth: z.int().min(1).max(10_000).optional(),
   /** Of files only those that the session's commit has; older contents stay where they are. */
   partial: z.boolean().optional(),
+  /**
+   * Contents of Git LFS files; absent: their pointers stay. `required`: a session does not begin without all of them;
+   * `available`: what cannot be had stays a pointer, and is told.
+   */
+  lfs: z.enum(largeFileModes).optional(),
 });
 export type FetchDepth = z.infer<typeof fetchDepthSchema>;
 
 /** The same as it reaches an agent server: a bundle comes with an address to read it from, valid for minutes. */
 export const orderedRepositorySchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('bundle'), sha256: sha256Schema, commit, name: z.string(), url: z.string() }),
+  z.object({
+    kind: z.literal('bundle'),
+    sha256: sha256Schema,
+    commit,
+    name: z.string(),
+    url: z.string(),
+    lfs: z.enum(largeFileModes).optional(),
+  }),
   z.object({
     kind: z.literal('git'),
     url: z.string(),

@@ -2,6 +2,8 @@ import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/pr
 import { join } from 'node:path';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { z } from 'zod';
+import { layContents } from './lfs/lay-contents.ts';
+import type { LargeFiles } from './lfs/lay-contents.ts';
 import type { Mirror } from './mirror-cache.ts';
 import type { ThrowawayGit } from './throwaway-git.ts';
 
@@ -14,9 +16,15 @@ export interface Checkout {
   readonly baseCommit: string;
   readonly baseTree: string;
   readonly submodules: readonly string[];
+  /** Large files without their contents, in the words of a notice; null: contents were not asked for. */
+  readonly pointers: readonly string[] | null;
 }
 
-const factsSchema = z.object({ baseTree: z.string(), submodules: z.array(z.string()) });
+const factsSchema = z.object({
+  baseTree: z.string(),
+  submodules: z.array(z.string()),
+  pointers: z.array(z.string()).nullable().default(null),
+});
 
 /** History that the agent's own `.git` carries: enough for log and blame, cheap to copy for every session. */
 const historyDepth = 50;
@@ -61,6 +69,8 @@ interface CheckoutOptions {
   readonly maxFiles: number;
   /** The mirror has the files of no other commit. */
   readonly onlyThisCommit: boolean;
+  /** Absent: their pointers are laid. */
+  readonly largeFiles?: LargeFiles;
 }
 
 async function make(
@@ -75,14 +85,15 @@ async function make(
     if (process.getuid?.() === 0) await chown(join(folder, part), options.user.uid, options.user.gid);
   }
   await chmod(folder, 0o755);
+  const mounts = [
+    { source: mirror.gitDir, target: '/mirror/git', readOnly: true },
+    { source: join(folder, 'git'), target: '/checkout/git', readOnly: false },
+    { source: join(folder, 'tree'), target: '/checkout/tree', readOnly: false },
+  ];
   const run = await git({
     argv: ['/bin/sh', '-c', script],
     cwd: '/',
-    mounts: [
-      { source: mirror.gitDir, target: '/mirror/git', readOnly: true },
-      { source: join(folder, 'git'), target: '/checkout/git', readOnly: false },
-      { source: join(folder, 'tree'), target: '/checkout/tree', readOnly: false },
-    ],
+    mounts,
     protocols: ['file'],
     variables: {
       COMMIT: commit,
@@ -114,12 +125,19 @@ async function make(
     .join('\n')
     .split('\0')
     .filter((path) => path !== '');
-  await writeFile(join(folder, 'facts.json'), JSON.stringify({ baseTree: treeLine.trim(), submodules }));
+  const pointers =
+    options.largeFiles === undefined
+      ? null
+      : await layContents(git, options.largeFiles, { ...options, mounts });
+  await writeFile(
+    join(folder, 'facts.json'),
+    JSON.stringify({ baseTree: treeLine.trim(), submodules, pointers }),
+  );
 }
 
 /**
  * The checkout of a commit, made on first use.
- * @throws CodedError `repository_broken`
+ * @throws CodedError `repository_broken`, `repository_too_large`, `large_file_missing`
  */
 export async function ensureCheckout(
   git: ThrowawayGit,
@@ -127,7 +145,8 @@ export async function ensureCheckout(
   commit: string,
   options: CheckoutOptions,
 ): Promise<Checkout> {
-  const folder = join(mirror.folder, `checkout-${commit}-${options.user.uid}`);
+  const large = options.largeFiles === undefined ? '' : `-lfs-${options.largeFiles.mode}`;
+  const folder = join(mirror.folder, `checkout-${commit}-${options.user.uid}${large}`);
   const read = () => readFile(join(folder, 'facts.json'), 'utf8');
   let text = await read().catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

@@ -8,6 +8,7 @@ import type { WorkingCopyDiff } from '../../application/ports/working-copies.ts'
 import type { Checkout } from './checkout.ts';
 import { createDiffSplitter } from './diff-output.ts';
 import { parseDiffSummary } from './diff-parse.ts';
+import { cleanFilter } from './lfs/clean-filter.ts';
 import type { Mirror } from './mirror-cache.ts';
 import type { ThrowawayGit } from './throwaway-git.ts';
 
@@ -38,15 +39,19 @@ const maxNamedPaths = 200;
  * changed, and since it cannot touch the mirror's packs it writes the file's object anew. Of 50,000 files laid out in 4 s
  * those were 10,000, and 6 s of each diff. `status` compares such files, and writes an index that is younger than they
  * are: hence the locks, which all else does without.
+ *
+ * A large file is compared by its pointer, which the index has; a changed one leaves with its contents, since a pointer
+ * would name contents that nobody has.
  */
 const script = `mkdir /git/objects || exit
+compared() { git \${CLEAN:+-c} \${CLEAN:+"filter.lfs.clean=$CLEAN"} "$@"; }
 cp -p /checkout/git/index /git/index || exit
 : >/tmp/unsure
-{ GIT_OPTIONAL_LOCKS=1 git status --porcelain -z --untracked-files=all --no-renames --ignore-submodules=dirty 2>/tmp/unseen && rm /tmp/unsure; } | cut -z -b 4- >/tmp/changed || : >/tmp/unsure
+{ GIT_OPTIONAL_LOCKS=1 compared status --porcelain -z --untracked-files=all --no-renames --ignore-submodules=dirty 2>/tmp/unseen && rm /tmp/unsure; } | cut -z -b 4- >/tmp/changed || : >/tmp/unsure
 large='-type f -size +${maxFileMebibytes}M -printf %p\\0'
 if test -e /tmp/unsure; then
   : >/tmp/changed
-  git update-index -q --refresh >/dev/null 2>&1
+  compared update-index -q --refresh >/dev/null 2>&1
   find . -path ./.git -prune -o $large
 else
   sed -z 's|^|./|' /tmp/changed | xargs -0 -r sh -c 'large=$1; shift; find "$@" -maxdepth 0 $large' sh "$large"
@@ -97,7 +102,7 @@ export async function makeDiff(
   );
   if (process.getuid?.() === 0) await chown(ownDir, input.user.uid, input.user.gid);
   const patchFile = join(input.spool, 'patch');
-  const { baseCommit, baseTree } = input.checkout;
+  const { baseCommit, baseTree, pointers } = input.checkout;
   const splitter = createDiffSplitter();
   const stdout = new PassThrough();
   const written = pipeline(stdout, splitter.stream, createWriteStream(patchFile, { mode: 0o600 }));
@@ -117,6 +122,7 @@ export async function makeDiff(
       GIT_OBJECT_DIRECTORY: '/git/objects',
       GIT_ALTERNATE_OBJECT_DIRECTORIES: '/mirror/git/objects',
       BASE: baseTree,
+      ...(pointers === null ? {} : { CLEAN: cleanFilter }),
     },
     user: input.user,
     timeoutMs: input.timeoutMs,

@@ -8,6 +8,8 @@ export interface FetchHosts {
   readonly privateHosts: readonly string[];
   /** Files that ssh uses: the server's key by reference, and the hosts that it trusts. */
   readonly ssh?: { readonly key?: string; readonly knownHosts?: string };
+  /** PEM file of the authorities that https trusts; absent: the machine's. */
+  readonly authorityFile?: string;
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 

@@ -19,6 +19,7 @@ export interface FetchAddress {
   /** The one address that git is made to use; absent for a folder. */
   readonly pinned?: PinnedHost;
   readonly ssh?: FetchHosts['ssh'];
+  readonly authorityFile?: string;
 }
 
 /** What this server may fetch. */
@@ -36,9 +37,11 @@ const fetched: Readonly<Record<string, 'https' | 'ssh'>> = { 'https:': 'https', 
  */
 export async function checkAddress(source: FetchedSource, bounds: FetchBounds): Promise<FetchAddress> {
   if (source.kind === 'path') return checkPath(source.path, bounds.allowLocalPaths);
+  const { ssh, authorityFile } = bounds.hosts;
   const pin = async (host: string) => ({
     pinned: await pinHost(host, bounds.hosts),
-    ...(bounds.hosts.ssh === undefined ? {} : { ssh: bounds.hosts.ssh }),
+    ...(ssh === undefined ? {} : { ssh }),
+    ...(authorityFile === undefined ? {} : { authorityFile }),
   });
   const scp = /^[A-Za-z0-9._-]+@([A-Za-z0-9.-]+):[^-].*$/.exec(source.url)?.[1];
   if (scp !== undefined && !scp.startsWith('-'))
@@ -225,11 +228,12 @@ export function advertisedCommit(lsRemote: string, revision: string): string | n
 }
 
 /** git's own resolver must not be asked: what was looked up and allowed is what is connected to. */
-function pinning({ address, protocol, pinned }: FetchAddress): string[] {
+function pinning({ address, protocol, pinned, authorityFile }: FetchAddress): string[] {
   if (protocol !== 'https' || pinned === undefined) return [];
   const port = new URL(address).port || '443';
   const shown = pinned.address.includes(':') ? `[${pinned.address}]` : pinned.address;
-  return ['-c', `http.curloptResolve=${pinned.host}:${port}:${shown}`];
+  const trust = authorityFile === undefined ? [] : ['-c', `http.sslCAInfo=${authorityFile}`];
+  return ['-c', `http.curloptResolve=${pinned.host}:${port}:${shown}`, ...trust];
 }
 
 /** @returns variables that make ssh use the pinned address under the host's own name, and the server's own files */

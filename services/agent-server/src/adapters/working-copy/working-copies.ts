@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs';
 import { lstat, chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
+import type { LfsObject } from '@lemniscate/shared/repository/lfs-pointer.ts';
 import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
 import type {
   LayRequest,
@@ -17,6 +18,7 @@ import type { FetchHosts } from './fetch-host.ts';
 import { checkAddress, fetchSource, readFetched } from './fetch-source.ts';
 import { gitConfigText } from './git-environment.ts';
 import { createHostGit } from './host-git.ts';
+import { fetchObjects } from './lfs/fetch-objects.ts';
 import { importBundle } from './import-bundle.ts';
 import { createMirrorCache } from './mirror-cache.ts';
 import type { Mirror } from './mirror-cache.ts';
@@ -101,6 +103,7 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
     const from = repository.kind === 'bundle' ? null : await checkAddress(repository, options);
     let commit = repository.kind === 'bundle' ? repository.commit : '';
     const name = repository.kind === 'bundle' ? repository.name : (from?.address ?? '');
+    const mode = repository.kind === 'bundle' ? repository.lfs : repository.fetch?.lfs;
     const onlyThisCommit = repository.kind !== 'bundle' && repository.fetch?.partial === true;
     return mirrors.use(
       cacheName(request),
@@ -123,17 +126,26 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
           });
         }
       },
-      async (mirror) => ({
-        mirror,
-        checkout: await ensureCheckout(throwawayGit, mirror, commit, {
+      async (mirror) => {
+        const folder = join(mirror.folder, 'lfs');
+        const { hosts } = options;
+        const largeFiles = mode && {
+          mode,
+          folder,
+          bring: (objects: readonly LfsObject[]) =>
+            fetchObjects(from, objects, folder, { hosts, signal, timeoutMs }),
+        };
+        const checkout = await ensureCheckout(throwawayGit, mirror, commit, {
           user,
           timeoutMs,
           name,
           maxBytes: options.maxRepositoryBytes,
           maxFiles: options.maxRepositoryFiles,
           onlyThisCommit,
-        }),
-      }),
+          ...(largeFiles === undefined ? {} : { largeFiles }),
+        });
+        return { mirror, checkout };
+      },
     );
   };
 
@@ -147,10 +159,14 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
     const spool = join(sessions, randomUUID());
     let discarded = false;
     const submodules = checkout.submodules.slice(0, 20).join(', ');
+    const pointers = checkout.pointers?.join(', ') ?? '';
     return {
       baseCommit: checkout.baseCommit,
       baseTree: checkout.baseTree,
-      notices: submodules === '' ? [] : [`Submodules are left out: ${submodules}`],
+      notices: [
+        ...(submodules === '' ? [] : [`Submodules are left out: ${submodules}`]),
+        ...(pointers === '' ? [] : [`Large files are pointers: ${pointers}`]),
+      ],
       beganWith: (name) =>
         lstat(join(checkout.tree, name)).then(
           (found) => found.isFile(),

@@ -57,7 +57,8 @@ export async function orderRepository(
 ): Promise<OrderedRepository> {
   const how = fetch === undefined ? {} : { fetch };
   if (source.kind !== 'bundle') return { ...source, ...how };
-  return { ...source, url: await bundleAddress(projectId, source.sha256) };
+  const large = fetch?.lfs === undefined ? {} : { lfs: fetch.lfs };
+  return { ...source, ...large, url: await bundleAddress(projectId, source.sha256) };
 }
 
 /** What a server is told about a session: its order for one attempt. */
