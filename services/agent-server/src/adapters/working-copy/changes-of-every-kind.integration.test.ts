@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -180,7 +181,8 @@ test('where git cannot list the changes, all files are looked at, and large ones
   const { copy, folder } = await lay(source);
   put(folder, 'script', 'changed\n');
   rmSync(join(folder, 'folder'), { recursive: true });
-  execFileSync('truncate', ['-s', '300M', join(folder, 'large file')]);
+  put(folder, 'large file', '');
+  truncateSync(join(folder, 'large file'), 300 * 1024 ** 2);
   const gitDir = checkoutOf(source);
   writeFileSync(join(gitDir, 'HEAD'), `${'1'.repeat(40)}\n`);
   assert.throws(

@@ -62,7 +62,7 @@ export async function askBatch(
   const { transfer = 'basic', objects: found } = read.data;
   if (transfer !== 'basic') throw refused(endpoint, `a transfer by ${transfer}, which nobody asked for`);
   return new Map(
-    found.map(({ oid, actions, error }) => {
+    found.map(({ oid, actions, error }): [string, LfsAnswer] => {
       const { href, header = {} } = actions?.download ?? {};
       if (href !== undefined) return [oid, { href, headers: header }];
       return [oid, { missing: error?.message ?? 'its server names no place for it' }];
