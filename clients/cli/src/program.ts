@@ -112,7 +112,7 @@ export function createProgram(own: CommandIo): Command {
     for (const register of commands) register(program, io);
   }
   output.addTo(program);
-  registerCompletion(program);
+  registerCompletion(program, own);
   pointToHelp(program, program.name());
   return program;
 }

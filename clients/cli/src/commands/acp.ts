@@ -15,6 +15,7 @@ interface AcpOptions {
   readonly project?: string;
   readonly model?: string;
   readonly runtime?: string;
+  readonly json?: boolean;
 }
 
 /** `lemniscate acp`: an agent for editors, on standard input and output. */
@@ -27,13 +28,14 @@ export function registerAcp(program: Command, io: CommandIo): void {
     .option('--project <name>', 'the project whose policy and budgets apply')
     .option('--model <id>', 'the model')
     .option('--runtime <name>', 'who drives the loop')
+    .option('--json', 'nothing changes: the protocol is JSON-RPC 2.0 already, a message a line')
     .addHelpText(
       'after',
       `
 Editors start this themselves; see docs/ide.md for Zed, JetBrains and Neovim. Standard output belongs to the
 protocol, messages for people go to standard error.`,
     )
-    .action(async (options: AcpOptions) => {
+    .action(async ({ json: _json, ...options }: AcpOptions) => {
       const execution = readExecution(io.env);
       const bounds = readBounds(io.env);
       const client = await connectFleet(io);

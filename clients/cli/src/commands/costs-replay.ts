@@ -32,5 +32,6 @@ export function registerCostsReplay(program: Command, io: CommandIo): void {
   costsCommand(program)
     .command('replay')
     .description('Prices recorded model calls: JSON lines from stdin, JSON lines to stdout.')
+    .option('--json', 'nothing changes: every line is JSON already')
     .action(() => replay(io));
 }

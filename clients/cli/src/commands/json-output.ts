@@ -3,21 +3,6 @@ import { visibleJson } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { CommandIo } from '../io.ts';
 
-/**
- * Commands without `--json`: they speak a protocol or JSON already, or what the fleet answers to them is a secret that
- * belongs into a file.
- */
-export const withoutJson: readonly string[] = [
-  'acp',
-  'policy judge',
-  'policy schema',
-  'costs replay',
-  'login',
-  'servers join',
-  'completion',
-  'complete',
-];
-
 /** Output of commands that say a sentence: with `--json` it is what the fleet answered last, as one line. */
 export interface JsonOutput {
   /** What commands are given. */
@@ -32,10 +17,10 @@ export function createJsonOutput(io: CommandIo): JsonOutput {
   let asked = false;
   let answer: unknown;
 
-  const add = (command: Command, name: string): void => {
-    for (const below of command.commands) add(below, `${name} ${below.name()}`.trim());
+  const add = (command: Command): void => {
+    for (const below of command.commands) add(below);
     const isGroup = command.commands.length > 0 && !hasAction(command);
-    if (name === '' || isGroup || withoutJson.includes(name)) return;
+    if (command.parent === null || isGroup) return;
     if (command.options.some(({ long }) => long === '--json')) return;
     command.option('--json', 'what the fleet answered, as JSON');
     added.add(command);
@@ -52,7 +37,7 @@ export function createJsonOutput(io: CommandIo): JsonOutput {
       },
     },
     addTo: (program) => {
-      add(program, '');
+      add(program);
       program.hook('preAction', (_program, command) => {
         asked = added.has(command) && command.opts<{ json?: boolean }>().json === true;
       });

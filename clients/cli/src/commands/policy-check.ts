@@ -26,8 +26,9 @@ export function registerPolicyCheck(program: Command, io: CommandIo): void {
   policy
     .command('schema')
     .description('Prints the JSON Schema of a policy, for editors.')
-    .action(() => {
-      io.stdout.write(`${JSON.stringify(policyJsonSchema(), null, 2)}\n`);
+    .option('--json', 'on one line')
+    .action(({ json }: { json?: boolean }) => {
+      io.stdout.write(`${JSON.stringify(policyJsonSchema(), null, json === true ? 0 : 2)}\n`);
     });
 }
 

@@ -39,6 +39,7 @@ export function registerPolicyJudge(program: Command, io: CommandIo): void {
     .description(
       'Judges commands: JSON lines {"command", "free": […], "policy"?} on standard input, {"verdict", "pieces"} a line on standard output.',
     )
+    .option('--json', 'nothing changes: every line is JSON already')
     .action(async () => {
       const unreadable = await judgeLines(io.stdin, io.stdout);
       io.setExitCode(unreadable === 0 ? exitCodes.done : exitCodes.usage);

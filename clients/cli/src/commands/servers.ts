@@ -28,6 +28,7 @@ interface JoinOptions {
   readonly address?: string;
   readonly capacity: string;
   readonly token?: string;
+  readonly json?: boolean;
 }
 
 /** `servers`: the agent servers, why one gets no sessions, and how one is emptied. */
@@ -65,6 +66,7 @@ export function registerServers(program: Command, io: CommandIo): void {
     .option('--address <url>', 'https://HOST:PORT where dispatchers reach this server')
     .option('--capacity <slots>', 'slots that it has', '2')
     .option('--token <token>', 'from servers invite; LEMNISCATE_JOIN_TOKEN where it is absent')
+    .option('--json', 'as JSON: the public key’s file, or the server and its variables; never a key')
     .action((options: JoinOptions) => join(options, io));
   servers
     .command('approve')
@@ -94,19 +96,23 @@ async function join(options: JoinOptions, io: CommandIo): Promise<void> {
   const capacity = slotsOf(options.capacity);
   const key = await ownServerKey(options.to);
   const token = options.token ?? io.env['LEMNISCATE_JOIN_TOKEN'];
+  const json = options.json === true;
   if (token === undefined) {
+    if (json) return printJson(io, { publicFile: key.publicFile, capacity });
     io.stdout.write(
       `${key.publicFile}\nHave an operator run, with this file: lemniscate servers invite --key FILE --capacity ${capacity}\nThen join with --token.\n`,
     );
-    return;
+    return undefined;
   }
   const { fleet, address } = options;
   if (fleet === undefined || address === undefined)
     throw new CodedError('request_invalid', 'To join, name --fleet URL and --address https://HOST:PORT.');
   const joined = await joinServer({ fleet, token, address, capacity, folder: options.to, key });
+  if (json) return printJson(io, joined);
   io.stdout.write(`Joined as ${makeVisible(joined.serverId)}. Start the agent server with:\n`);
   for (const [name, value] of Object.entries(joined.variables))
     io.stdout.write(`${name}=${makeVisible(value)}\n`);
+  return undefined;
 }
 
 function slotsOf(text: string): number {
