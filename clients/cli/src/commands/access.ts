@@ -2,8 +2,8 @@ import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { BodyOf } from '@lemniscate/api/client.ts';
 import type { Role } from '@lemniscate/shared/identity/roles.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 
@@ -29,11 +29,14 @@ export function registerRoles(program: Command, io: CommandIo): void {
     .action(async (options: { json?: boolean }) => {
       const { bindings } = await ask((await connectFleet(io)).api.GET('/v1/role-bindings'));
       if (options.json === true) return printJson(io, bindings);
-      for (const { kind, principal, role, project } of bindings)
-        io.stdout.write(
-          `${role}  ${project === '*' ? 'every project' : project}  ${kind} ${makeVisible(principal)}\n`,
-        );
-      return undefined;
+      return writeTable(
+        io.stdout,
+        bindings.map(({ kind, principal, role, project }) => [
+          role,
+          project === '*' ? 'every project' : project,
+          `${kind} ${principal}`,
+        ]),
+      );
     });
   for (const [name, method, description] of [
     ['bind', 'PUT', 'Gives a role to a group or a person.'],
@@ -84,13 +87,16 @@ export function registerTokens(program: Command, io: CommandIo): void {
     .action(async (options: { json?: boolean }) => {
       const found = await ask((await connectFleet(io)).api.GET('/v1/tokens'));
       if (options.json === true) return printJson(io, found.tokens);
-      for (const token of found.tokens) {
-        const until = token.revokedAt === null ? `until ${token.expiresAt}` : `revoked ${token.revokedAt}`;
-        io.stdout.write(
-          `${token.id}  ${makeVisible(token.name)}  ${token.project}  ${token.roles.join(',')}  ${until}\n`,
-        );
-      }
-      return undefined;
+      return writeTable(
+        io.stdout,
+        found.tokens.map(({ id, name, project, roles, expiresAt, revokedAt }) => [
+          id,
+          name,
+          project,
+          roles.join(','),
+          revokedAt === null ? `until ${expiresAt}` : `revoked ${revokedAt}`,
+        ]),
+      );
     });
   tokens
     .command('create')

@@ -1,8 +1,8 @@
 import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { webhookSources } from '@lemniscate/shared/api/trigger.ts';
-import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 const source = (): Argument => new Argument('<source>', 'the system').choices(webhookSources);
@@ -31,11 +31,10 @@ export function registerAccounts(program: Command, io: CommandIo): void {
     .action(async ({ json }: { json?: boolean }) => {
       const { links } = await ask((await connectFleet(io)).api.GET('/v1/account-links'));
       if (json === true) return printJson(io, links);
-      for (const link of links)
-        io.stdout.write(
-          `${link.source}  ${makeVisibleLine(link.account)}  ${makeVisibleLine(link.subject)}  ${link.changedAt}\n`,
-        );
-      return undefined;
+      return writeTable(
+        io.stdout,
+        links.map((link) => [link.source, link.account, link.subject, link.changedAt]),
+      );
     });
   accounts
     .command('link')

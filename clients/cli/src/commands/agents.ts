@@ -7,6 +7,7 @@ import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import type { ApiClient } from '../api-client.ts';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { registerAgentTools } from './agent-tools.ts';
@@ -44,11 +45,16 @@ export function registerAgents(program: Command, io: CommandIo): void {
     .action(async (options: { json?: boolean }) => {
       const found = await ask((await connectFleet(io)).api.GET('/v1/agents'));
       if (options.json === true) return printJson(io, found.agents);
-      for (const { id, version, project, definition } of found.agents)
-        io.stdout.write(
-          `${id}  version ${version}  ${project === '*' ? 'every project' : project}  memory ${definition.memory}${definition.disabled ? '  disabled' : ''}\n`,
-        );
-      return undefined;
+      return writeTable(
+        io.stdout,
+        found.agents.map(({ id, version, project, definition }) => [
+          id,
+          `version ${version}`,
+          project === '*' ? 'every project' : project,
+          `memory ${definition.memory}`,
+          definition.disabled ? 'disabled' : '',
+        ]),
+      );
     });
   agents
     .command('show')
@@ -73,8 +79,10 @@ export function registerAgents(program: Command, io: CommandIo): void {
       const found = await ask(
         (await connectFleet(io)).api.GET('/v1/agents/{agent}/versions', { params: { path: { agent: id } } }),
       );
-      for (const { version, changedBy, changedAt } of found.versions)
-        io.stdout.write(`${version}  ${changedAt}  ${makeVisible(changedBy)}\n`);
+      writeTable(
+        io.stdout,
+        found.versions.map(({ version, changedBy, changedAt }) => [String(version), changedAt, changedBy]),
+      );
     });
   agents
     .command('define')
@@ -113,11 +121,10 @@ export function registerMemory(program: Command, io: CommandIo): void {
       );
       if (options.json === true) return printJson(io, view);
       io.stdout.write(`version ${view.version}\n`);
-      for (const file of view.files)
-        io.stdout.write(
-          `${makeVisible(file.path)}  ${file.bytes} bytes  ${file.session ?? 'a person'}  ${file.at}\n`,
-        );
-      return undefined;
+      return writeTable(
+        io.stdout,
+        view.files.map(({ path, bytes, session, at }) => [path, `${bytes} bytes`, session ?? 'a person', at]),
+      );
     });
   withProject(
     memory
@@ -185,13 +192,15 @@ export function registerFiles(program: Command, io: CommandIo): void {
         const { files } = await ask(
           client.api.GET('/v1/sessions/{id}/files', { params: { path: { id: session } } }),
         );
-        for (const file of files)
-          io.stdout.write(`${makeVisible(file.path)}  ${file.bytes} bytes  ${file.type}\n`);
-        return;
+        return writeTable(
+          io.stdout,
+          files.map((file) => [file.path, `${file.bytes} bytes`, file.type]),
+        );
       }
       const answer = await client.open(`${base}/content?path=${encodeURIComponent(path)}`, {
         timeoutMs: 600_000,
       });
       for await (const piece of answer.body ?? []) io.stdout.write(piece);
+      return undefined;
     });
 }

@@ -1,7 +1,8 @@
 import { ask } from '@lemniscate/api/client.ts';
-import { makeVisibleLine, visibleJson } from '@lemniscate/shared/text/visible.ts';
+import { visibleJson } from '@lemniscate/shared/text/visible.ts';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet } from './context.ts';
 
@@ -26,14 +27,22 @@ export function registerAuditExporters(program: Command, io: CommandIo): void {
       const { resends } = await ask(client.api.GET('/v1/audit/exporters/resends'));
       if (json === true) return void io.stdout.write(`${visibleJson({ ...exporters, resends })}\n`);
       io.stdout.write(`${exporters.logSize} entries in the log\n`);
-      for (const { name, delivered, behind, deadLetters } of exporters.sinks)
-        io.stdout.write(
-          `${makeVisibleLine(name)}  ${delivered} delivered, ${behind} behind, ${deadLetters} refused for good\n`,
-        );
-      for (const { id, sink, from, to, next, doneAt, refused } of resends) {
-        const how = refused ?? (doneAt === null ? `at ${next}` : 'done');
-        io.stdout.write(`${id}  ${makeVisibleLine(sink)}  ${from} to ${to - 1}: ${makeVisibleLine(how)}\n`);
-      }
+      writeTable(
+        io.stdout,
+        exporters.sinks.map(({ name, delivered, behind, deadLetters }) => [
+          name,
+          `${delivered} delivered, ${behind} behind, ${deadLetters} refused for good`,
+        ]),
+      );
+      writeTable(
+        io.stdout,
+        resends.map(({ id, sink, from, to, next, doneAt, refused }) => [
+          id,
+          sink,
+          `${from} to ${to - 1}: ${refused ?? (doneAt === null ? `at ${next}` : 'done')}`,
+        ]),
+      );
+      return undefined;
     });
   audit
     .command('resend')

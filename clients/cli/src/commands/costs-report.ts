@@ -3,12 +3,12 @@ import type { QueryOf } from '@lemniscate/api/client.ts';
 import { billLineSchema, costGroups } from '@lemniscate/shared/costs/cost-report.ts';
 import type { CostGroup, CostReport } from '@lemniscate/shared/costs/cost-report.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { costsCommand } from './costs-command.ts';
@@ -48,9 +48,8 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
         (await connectFleet(io)).api.GET('/v1/costs/unit', { params: { query: spanOf(options) } }),
       );
       if (options.json === true) return printJson(io, answer);
-      return table(
-        io,
-        ['project', 'sessions', 'accepted', 'total $', '$ per accepted diff'],
+      return writeTable(
+        io.stdout,
         answer.projects.map((row) => [
           row.project,
           String(row.sessions),
@@ -58,6 +57,7 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
           row.totalUsd,
           row.usdPerAcceptedDiff ?? '–',
         ]),
+        ['project', 'sessions', 'accepted', 'total $', '$ per accepted diff'],
       );
     });
   costs
@@ -82,9 +82,8 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
         (await connectFleet(io)).api.GET('/v1/costs/anomalies', { params: { query: spanOf(options) } }),
       );
       if (options.json === true) return printJson(io, answer);
-      return table(
-        io,
-        ['day', 'project', 'total $', 'expected $', 'deviations'],
+      return writeTable(
+        io.stdout,
         answer.anomalies.map((row) => [
           row.day,
           row.project,
@@ -92,6 +91,7 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
           row.expectedUsd,
           String(row.deviations),
         ]),
+        ['day', 'project', 'total $', 'expected $', 'deviations'],
       );
     });
   costs
@@ -101,10 +101,10 @@ export function registerCostsReport(program: Command, io: CommandIo): void {
     .action(async (options: SpanOptions) => {
       const answer = await ask((await connectFleet(io)).api.GET('/v1/costs/budgets'));
       if (options.json === true) return printJson(io, answer);
-      return table(
-        io,
-        ['scope', 'name', 'amount $', 'held $', 'state'],
+      return writeTable(
+        io.stdout,
         answer.budgets.map((row) => [row.scope, row.name, row.amountUsd, row.grantedUsd, row.state]),
+        ['scope', 'name', 'amount $', 'held $', 'state'],
       );
     });
   withSpan(costs.command('export'))
@@ -157,7 +157,15 @@ function showReport(io: CommandIo, answer: CostReport): void {
     row.computeUsd,
     row.totalUsd,
   ]);
-  table(io, [answer.groupBy, 'exchanges', 'prompt', 'output', 'tokens $', 'compute $', 'total $'], rows);
+  writeTable(io.stdout, rows, [
+    answer.groupBy,
+    'exchanges',
+    'prompt',
+    'output',
+    'tokens $',
+    'compute $',
+    'total $',
+  ]);
   if (answer.total.unpriced > 0)
     io.stdout.write(`${answer.total.unpriced} exchanges have no price and are missing from the sums.\n`);
   if (answer.total.incomplete > 0)
@@ -177,9 +185,8 @@ async function reconcile(io: CommandIo, file: string, asJson: boolean): Promise<
   const client = await connectFleet(io);
   const answer = await ask(client.api.POST('/v1/costs/reconciliations', { body: { lines } }));
   if (asJson) return printJson(io, answer);
-  table(
-    io,
-    ['day', 'provider', 'model', 'billed $', 'recorded $', 'difference $'],
+  writeTable(
+    io.stdout,
     answer.lines.map((row) => [
       row.day,
       row.provider,
@@ -188,6 +195,7 @@ async function reconcile(io: CommandIo, file: string, asJson: boolean): Promise<
       row.recordedUsd,
       row.differenceUsd,
     ]),
+    ['day', 'provider', 'model', 'billed $', 'recorded $', 'difference $'],
   );
 }
 
@@ -197,20 +205,5 @@ function parse(line: string): unknown {
   } catch {
     // The schema says that this is not an object.
     return undefined;
-  }
-}
-
-/** Texts to the left, numbers to the right. */
-function table(io: CommandIo, head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const lines = [head, ...rows].map((row) => row.map(makeVisibleLine));
-  const widths = head.map((_name, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)));
-  const isNumber = head.map((_name, column) =>
-    rows.every((row) => /^(-?\d+(\.\d+)?|–)$/.test(row[column] ?? '')),
-  );
-  for (const row of lines) {
-    const cells = row.map((cell, column) =>
-      isNumber[column] === true ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-    );
-    io.stdout.write(`${cells.join('  ').trimEnd()}\n`);
   }
 }

@@ -2,8 +2,8 @@ import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { Api } from '@lemniscate/api/client.ts';
 import { setCredentialSchema } from '@lemniscate/shared/api/credential.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readSecret } from './read-input.ts';
@@ -40,9 +40,15 @@ export function registerAgentCredentials(agents: Command, io: CommandIo): void {
         (await connectFleet(io)).api.GET('/v1/agents/{agent}/credentials', { params: { path: { agent } } }),
       );
       if (options.json === true) return printJson(io, found.credentials);
-      for (const { name, version, changedBy, changedAt } of found.credentials)
-        io.stdout.write(`${name}  version ${version}  ${changedAt}  ${makeVisible(changedBy)}\n`);
-      return undefined;
+      return writeTable(
+        io.stdout,
+        found.credentials.map(({ name, version, changedBy, changedAt }) => [
+          name,
+          `version ${version}`,
+          changedAt,
+          changedBy,
+        ]),
+      );
     });
   credentials
     .command('set')

@@ -1,6 +1,7 @@
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import pc from 'picocolors';
+import { padColumns } from '../columns.ts';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
 import { printJson } from './context.ts';
@@ -25,6 +26,6 @@ export function registerDoctor(program: Command, io: CommandIo): void {
 function show({ check, state, found, advice }: Finding, io: CommandIo): void {
   const paint = pc.createColors(io.colour);
   const marks = { ok: paint.green('✓'), warning: paint.yellow('!'), fault: paint.red('✗') };
-  io.stdout.write(`${marks[state]} ${check.padEnd(10)} ${makeVisibleLine(found)}\n`);
+  io.stdout.write(`${marks[state]} ${padColumns(check, 10)} ${makeVisibleLine(found)}\n`);
   if (advice !== undefined) io.stdout.write(`  ${' '.repeat(10)} → ${makeVisibleLine(advice)}\n`);
 }

@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { followSession } from '../follow/event-stream.ts';
 import { createSessionView } from '../follow/session-view.ts';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 
@@ -20,9 +21,9 @@ interface Options {
 
 const logPageSchema = z.object({ events: z.array(positionedEventSchema), nextAfter: z.number().nullable() });
 
-function lineOf({ id, state, key, cause, session, startedAt, bytes }: EnvironmentView): string {
-  const size = bytes === null ? '' : `  ${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-  return `${id}  ${state.padEnd(8)}  ${key?.slice(0, 12) ?? '–'.padEnd(12)}  ${cause.padEnd(8)}  ${startedAt}  ${session}${size}\n`;
+function rowOf({ id, state, key, cause, session, startedAt, bytes }: EnvironmentView): string[] {
+  const size = bytes === null ? '' : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+  return [id, state, key?.slice(0, 12) ?? '–', cause, startedAt, session, size];
 }
 
 /** `lemniscate environments`: what is installed for a project before its sessions. */
@@ -40,7 +41,7 @@ export function registerEnvironments(program: Command, io: CommandIo): void {
         }),
       );
       if (options.json === true) return printJson(io, found.environments);
-      for (const environment of found.environments) io.stdout.write(lineOf(environment));
+      writeTable(io.stdout, found.environments.map(rowOf));
       return undefined;
     });
   add(environments.command('show').description('Shows one environment.').argument('<environment>'))
@@ -48,7 +49,7 @@ export function registerEnvironments(program: Command, io: CommandIo): void {
     .action(async (id: string, options: Options) => {
       const found = await read(io, id, options);
       if (options.json === true) return printJson(io, found);
-      io.stdout.write(lineOf(found));
+      writeTable(io.stdout, [rowOf(found)]);
       if (found.message !== null) io.stdout.write(`${makeVisible(found.message)}\n`);
       return undefined;
     });

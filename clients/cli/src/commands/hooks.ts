@@ -1,19 +1,22 @@
 import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { hookDefinitionSchema, webhookSources } from '@lemniscate/shared/api/trigger.ts';
 import type { HookView } from '@lemniscate/shared/api/trigger.ts';
-import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readDefinition, readSecret } from './read-input.ts';
 const definitionHelp = 'YAML: name, and perhaps mentions, agent, repository, enabled';
 
-function showHook(io: CommandIo, hook: HookView): void {
-  const state = hook.enabled ? 'enabled' : `out of use (${hook.disabledReason ?? 'its definition says so'})`;
-  io.stdout.write(
-    `${hook.id}  ${hook.source}  ${hook.project}  ${state}  ${hook.url}  ${makeVisibleLine(hook.definition.name)}\n`,
-  );
+function showHooks(io: CommandIo, hooks: readonly HookView[]): void {
+  const rows = hooks.map((hook) => {
+    const state = hook.enabled
+      ? 'enabled'
+      : `out of use (${hook.disabledReason ?? 'its definition says so'})`;
+    return [hook.id, hook.source, hook.project, state, hook.url, hook.definition.name];
+  });
+  writeTable(io.stdout, rows);
 }
 
 /** `lemniscate hooks`: addresses to which other systems send what happens there. */
@@ -28,8 +31,7 @@ export function registerHooks(program: Command, io: CommandIo): void {
     .action(async ({ json }: { json?: boolean }) => {
       const found = await ask((await connectFleet(io)).api.GET('/v1/hooks'));
       if (json === true) return printJson(io, found.hooks);
-      for (const hook of found.hooks) showHook(io, hook);
-      return undefined;
+      return showHooks(io, found.hooks);
     });
   hooks
     .command('create')
@@ -53,7 +55,7 @@ export function registerHooks(program: Command, io: CommandIo): void {
         };
         const client = await connectFleet(io);
         const made = await ask(client.api.POST('/v1/hooks', { body }));
-        showHook(io, made);
+        showHooks(io, [made]);
         if (options.secret === true) return;
         io.stderr.write('Its secret, which is not shown again:\n');
         io.stdout.write(`${made.secret}\n`);
@@ -75,7 +77,7 @@ export function registerHooks(program: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const seen = await ask(client.api.GET('/v1/hooks/{hook}', { params: { path: { hook: id } } }));
       const params = { path: { hook: id }, header: seenHeader(seen) };
-      showHook(io, await ask(client.api.PUT('/v1/hooks/{hook}', { params, body })));
+      showHooks(io, [await ask(client.api.PUT('/v1/hooks/{hook}', { params, body }))]);
     });
   hooks
     .command('remove')

@@ -1,7 +1,7 @@
 import { ask } from '@lemniscate/api/client.ts';
 import type { QueryOf } from '@lemniscate/api/client.ts';
-import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 
@@ -25,11 +25,15 @@ export function registerInbox(program: Command, io: CommandIo): void {
         client.api.GET('/v1/inbox', { params: { query: filters as QueryOf<'/v1/inbox', 'get'> } }),
       );
       if (json === true) return printJson(io, page);
-      for (const item of page.items) {
-        const about = item.session ?? item.object ?? '';
-        const mark = item.readAt === null ? '*' : ' ';
-        io.stdout.write(`${mark} ${item.id}  ${item.kind}  ${about}  ${makeVisibleLine(item.title)}\n`);
-      }
+      writeTable(
+        io.stdout,
+        page.items.map(({ id, kind, session, object, readAt, title }) => [
+          `${readAt === null ? '*' : ' '} ${id}`,
+          kind,
+          session ?? object ?? '',
+          title,
+        ]),
+      );
       io.stdout.write(`${page.unread} unread\n`);
       return undefined;
     });

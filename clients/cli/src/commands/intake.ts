@@ -2,10 +2,10 @@ import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import { changeQueueSettingsSchema } from '@lemniscate/shared/api/queue.ts';
 import type { QueueSettings } from '@lemniscate/shared/api/queue.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { pausedIntakesSchema } from '@lemniscate/shared/api/intake.ts';
 import type { z } from 'zod';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 
@@ -85,10 +85,13 @@ async function change(
 
 function show({ paused }: PausedIntakes, io: CommandIo): void {
   if (paused.length === 0) io.stdout.write('Everything takes sessions.\n');
-  for (const each of paused)
-    io.stdout.write(
-      `${each.scope.padEnd(24)} paused by ${makeVisible(each.pausedBy)} at ${each.pausedAt}${each.note === null ? '' : `: ${makeVisible(each.note)}`}\n`,
-    );
+  writeTable(
+    io.stdout,
+    paused.map(({ scope, pausedBy, pausedAt, note }) => [
+      scope,
+      `paused by ${pausedBy} at ${pausedAt}${note === null ? '' : `: ${note}`}`,
+    ]),
+  );
 }
 
 async function queue(project: string, options: QueueOptions, io: CommandIo): Promise<void> {
@@ -104,8 +107,13 @@ async function queue(project: string, options: QueueOptions, io: CommandIo): Pro
           client.api.PUT('/v1/projects/{id}/queue', { params: { ...params, header }, body }),
         );
   if (options.json === true) return printJson(io, settings);
-  for (const [name, value] of Object.entries(settings))
-    io.stdout.write(`${name.padEnd(16)} ${Array.isArray(value) ? value.join(',') : (value ?? 'none')}\n`);
+  return writeTable(
+    io.stdout,
+    Object.entries(settings).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(',') : String(value ?? 'none'),
+    ]),
+  );
 }
 
 function readChange(options: QueueOptions): Partial<QueueSettings> {

@@ -2,20 +2,20 @@ import { ask, seenHeader } from '@lemniscate/api/client.ts';
 import type { QueryOf } from '@lemniscate/api/client.ts';
 import { targetDefinitionSchema } from '@lemniscate/shared/api/notify.ts';
 import type { TargetView } from '@lemniscate/shared/api/notify.ts';
-import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readDefinition, readSecret } from './read-input.ts';
 const definitionHelp = 'YAML: name, place, events';
 const readTarget = (file: string) => readDefinition(file, targetDefinitionSchema, 'a target');
 
-function showTarget(io: CommandIo, target: TargetView): void {
-  const { id, project, definition, enabled, disabledReason } = target;
-  const state = enabled ? 'enabled' : `out of use (${disabledReason ?? 'its definition says so'})`;
-  io.stdout.write(
-    `${id}  ${definition.place.kind}  ${project}  ${state}  ${definition.events.join(',')}  ${makeVisibleLine(definition.name)}\n`,
-  );
+function showTargets(io: CommandIo, targets: readonly TargetView[]): void {
+  const rows = targets.map(({ id, project, definition, enabled, disabledReason }) => {
+    const state = enabled ? 'enabled' : `out of use (${disabledReason ?? 'its definition says so'})`;
+    return [id, definition.place.kind, project, state, definition.events.join(','), definition.name];
+  });
+  writeTable(io.stdout, rows);
 }
 
 /** `lemniscate notify`: who is told of what happens, and what they said. */
@@ -30,8 +30,7 @@ export function registerNotify(program: Command, io: CommandIo): void {
     .action(async ({ json }: { json?: boolean }) => {
       const { targets } = await ask((await connectFleet(io)).api.GET('/v1/notify-targets'));
       if (json === true) return printJson(io, targets);
-      for (const target of targets) showTarget(io, target);
-      return undefined;
+      return showTargets(io, targets);
     });
   notify
     .command('create')
@@ -46,7 +45,7 @@ export function registerNotify(program: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const body = { project, definition, ...given };
       const made = await ask(client.api.POST('/v1/notify-targets', { body }));
-      showTarget(io, made);
+      showTargets(io, [made]);
       if (made.secret === null || secret === true) return;
       io.stderr.write('Its secret, which is not shown again:\n');
       io.stdout.write(`${made.secret}\n`);
@@ -71,7 +70,7 @@ export function registerNotify(program: Command, io: CommandIo): void {
           body: { definition, ...given },
         }),
       );
-      showTarget(io, changed);
+      showTargets(io, [changed]);
     });
   notify
     .command('remove')
@@ -118,14 +117,12 @@ function registerMessages(notify: Command, io: CommandIo): void {
         client.api.GET('/v1/notify-targets/{target}/messages', { params: { path: { target: id }, query } }),
       );
       if (json === true) return printJson(io, messages);
-      for (const message of messages) {
-        const last = message.attempts.at(-1);
+      const rows = messages.map(({ id: message, createdAt, type, state: now, attempts }) => {
+        const last = attempts.at(-1);
         const said = last === undefined ? 'not tried yet' : (last.fault ?? `answered ${last.status ?? ''}`);
-        io.stdout.write(
-          `${message.id}  ${message.createdAt}  ${message.type}  ${message.state}  ${makeVisibleLine(said)}\n`,
-        );
-      }
-      return undefined;
+        return [message, createdAt, type, now, said];
+      });
+      return writeTable(io.stdout, rows);
     });
   notify
     .command('resend')

@@ -4,14 +4,19 @@ import type { CommentView, ObjectView } from '@lemniscate/shared/api/object.ts';
 import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 
-function showObject(io: CommandIo, object: ObjectView): void {
-  const assignee = object.assignee === null ? 'nobody' : `${object.assignee.kind} ${object.assignee.id}`;
-  io.stdout.write(
-    `${object.id}  ${object.type}  ${object.status}  ${makeVisibleLine(assignee)}  ${makeVisibleLine(object.title)}\n`,
-  );
+function showObjects(io: CommandIo, objects: readonly ObjectView[]): void {
+  const rows = objects.map(({ id, type, status, assignee, title }) => [
+    id,
+    type,
+    status,
+    assignee === null ? 'nobody' : `${assignee.kind} ${assignee.id}`,
+    title,
+  ]);
+  writeTable(io.stdout, rows);
 }
 
 interface ListOptions {
@@ -27,7 +32,7 @@ async function listObjects(io: CommandIo, options: ListOptions): Promise<void> {
   const query = { ...filters, limit: Number(filters.limit) };
   const found = await ask((await connectFleet(io)).api.GET('/v1/objects', { params: { query } }));
   if (json === true) return printJson(io, found);
-  for (const object of found.objects) showObject(io, object);
+  showObjects(io, found.objects);
   if (found.nextCursor !== null) io.stderr.write('There are more: raise --limit, or narrow the list.\n');
 }
 
@@ -53,7 +58,7 @@ async function showThread(io: CommandIo, id: string, asJson: boolean): Promise<v
   const object = await ask(client.api.GET('/v1/objects/{object}', { params: { path: { object: id } } }));
   const comments = await readComments(client, id);
   if (asJson) return printJson(io, { ...object, comments });
-  showObject(io, object);
+  showObjects(io, [object]);
   if (object.url !== null) io.stdout.write(`${makeVisibleLine(object.url)}\n`);
   if (object.body !== '') io.stdout.write(`\n${makeVisible(object.body)}\n`);
   for (const { id: comment, createdBy, createdAt, body } of comments)
@@ -76,7 +81,7 @@ async function change(
   const path = { object: id };
   const seen = await ask(client.api.GET('/v1/objects/{object}', { params: { path } }));
   const params = { path, header: seenHeader(seen) };
-  showObject(io, await ask(client.api.PATCH('/v1/objects/{object}', { params, body })));
+  showObjects(io, [await ask(client.api.PATCH('/v1/objects/{object}', { params, body }))]);
 }
 
 function assigneeOf(options: { readonly agent?: string; readonly person?: string }) {
@@ -134,7 +139,7 @@ export function registerObjects(program: Command, io: CommandIo): void {
         const { project, type, body } = options;
         const wanted = { title, project, type, body, assignee: assigneeOf(options) };
         const client = await connectFleet(io);
-        showObject(io, await ask(client.api.POST('/v1/objects', { body: wanted })));
+        showObjects(io, [await ask(client.api.POST('/v1/objects', { body: wanted }))]);
       },
     );
   objects
@@ -185,10 +190,10 @@ function registerThread(objects: Command, io: CommandIo): void {
           params: { path: { object: id }, query: { limit: 100 } },
         }),
       );
-      for (const { at, act, by, detail } of acts)
-        io.stdout.write(
-          `${at}  ${act}  ${by.kind} ${makeVisibleLine(by.id)}  ${makeVisibleLine(JSON.stringify(detail))}\n`,
-        );
+      writeTable(
+        io.stdout,
+        acts.map(({ at, act, by, detail }) => [at, act, `${by.kind} ${by.id}`, JSON.stringify(detail)]),
+      );
     });
   objects
     .command('repository')

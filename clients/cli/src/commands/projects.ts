@@ -6,6 +6,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readPolicyText } from './policy-check.ts';
@@ -52,10 +53,15 @@ async function list(json: boolean, io: CommandIo): Promise<void> {
   const client = await connectFleet(io);
   const { projects } = await ask(client.api.GET('/v1/projects'));
   if (json) return printJson(io, projects);
-  for (const { id, policyVersion, policyDigest, createdAt } of projects)
-    io.stdout.write(
-      `${id.padEnd(24)} policy version ${policyVersion} ${policyDigest.slice(0, 12)}  ${createdAt}\n`,
-    );
+  writeTable(
+    io.stdout,
+    projects.map(({ id, policyVersion, policyDigest, createdAt }) => [
+      id,
+      `policy version ${policyVersion}`,
+      policyDigest.slice(0, 12),
+      createdAt,
+    ]),
+  );
 }
 
 async function create(id: string, file: string | undefined, io: CommandIo): Promise<void> {
@@ -126,10 +132,16 @@ async function history(project: string, json: boolean, io: CommandIo): Promise<v
     client.api.GET('/v1/projects/{id}/policies', { params: { path: { id: project } } }),
   );
   if (json) return printJson(io, versions);
-  for (const { version, digest, origin, changedBy, changedAt } of versions)
-    io.stdout.write(
-      `${String(version).padStart(4)}  ${digest.slice(0, 12)}  ${changedAt}  ${origin}  ${makeVisible(changedBy)}\n`,
-    );
+  writeTable(
+    io.stdout,
+    versions.map(({ version, digest, origin, changedBy, changedAt }) => [
+      String(version),
+      digest.slice(0, 12),
+      changedAt,
+      origin,
+      changedBy,
+    ]),
+  );
 }
 
 function readFile(file: string, io: CommandIo): Promise<string> {

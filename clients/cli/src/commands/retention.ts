@@ -1,9 +1,10 @@
 import { ask } from '@lemniscate/api/client.ts';
 import type { Removed, RetentionRules } from '@lemniscate/shared/api/retention.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { makeVisibleLine, visibleJson } from '@lemniscate/shared/text/visible.ts';
+import { visibleJson } from '@lemniscate/shared/text/visible.ts';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
+import { tableLines, writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet } from './context.ts';
 
@@ -88,10 +89,14 @@ function registerHolds(program: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const { holds } = await ask(client.api.GET('/v1/holds'));
       if (holds.length === 0) io.stdout.write('There is no hold.\n');
-      for (const { id, scope, of, placedBy, placedAt } of holds)
-        io.stdout.write(
-          `${id}  ${scope} ${makeVisibleLine(of)}  by ${makeVisibleLine(placedBy)} at ${placedAt}\n`,
-        );
+      writeTable(
+        io.stdout,
+        holds.map(({ id, scope, of, placedBy, placedAt }) => [
+          id,
+          `${scope} ${of}`,
+          `by ${placedBy} at ${placedAt}`,
+        ]),
+      );
     });
   hold
     .command('place')
@@ -156,12 +161,11 @@ function readDays(given: string): number | 'ever' {
 }
 
 function describeRules(rules: RetentionRules): string {
-  return Object.entries(rules)
-    .map(([name, days]) => {
-      const kept = days === null ? (name === 'content' ? 'off' : 'for ever') : `${days} days`;
-      return `${name.padEnd(10)} ${kept}\n`;
-    })
-    .join('');
+  const rows = Object.entries(rules).map(([name, days]) => [
+    name,
+    days === null ? (name === 'content' ? 'off' : 'for ever') : `${days} days`,
+  ]);
+  return `${tableLines(rows).join('\n')}\n`;
 }
 
 function describeRemoved(removed: Removed): string {

@@ -6,6 +6,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { joinServer, ownServerKey } from '../join-server.ts';
 import { connectFleet, printJson } from './context.ts';
@@ -124,13 +125,16 @@ function slotsOf(text: string): number {
 async function list(json: boolean, io: CommandIo): Promise<void> {
   const servers = await readServers(await connectFleet(io));
   if (json) return printJson(io, servers);
-  for (const each of servers) {
-    const slots = `${each.held}/${each.capacity}`;
-    const state = each.outBecause === null ? clampOf(each) : makeVisible(`out: ${each.outBecause}`);
-    io.stdout.write(
-      `${makeVisible(each.id).padEnd(24)} ${each.pool.padEnd(12)} ${slots.padStart(9)} slots ${String(each.warm).padStart(3)} warm  ${state}\n`,
-    );
-  }
+  writeTable(
+    io.stdout,
+    servers.map((each) => [
+      each.id,
+      each.pool,
+      `${each.held}/${each.capacity} slots`,
+      `${each.warm} warm`,
+      each.outBecause === null ? clampOf(each) : `out: ${each.outBecause}`,
+    ]),
+  );
   if (servers.length === 0) io.stdout.write('There are none. Name them in AGENT_SERVERS.\n');
 }
 

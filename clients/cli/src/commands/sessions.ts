@@ -8,10 +8,14 @@ import { z } from 'zod';
 import { decideApproval, describeApproval } from '../follow/approvals.ts';
 import { followSession } from '../follow/event-stream.ts';
 import { createSessionView } from '../follow/session-view.ts';
+import { cutColumns, writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 
 const logPageSchema = z.object({ events: z.array(positionedEventSchema), nextAfter: z.number().nullable() });
+
+/** Columns of an instruction in the list. */
+const shownInstruction = 60;
 
 /** `sessions`, `show`, `logs`, `stop`. */
 export function registerSessions(program: Command, io: CommandIo): void {
@@ -26,10 +30,16 @@ export function registerSessions(program: Command, io: CommandIo): void {
         client.api.GET('/v1/sessions', { params: { query: { limit: Number(options.limit) } } }),
       );
       if (options.json === true) return printJson(io, page);
-      for (const session of page.sessions)
-        io.stdout.write(
-          `${session.id}  ${session.state.padEnd(12)} ${session.createdAt}  $${session.totalCostUsd}  ${makeVisibleLine(session.instruction).slice(0, 60)}\n`,
-        );
+      writeTable(
+        io.stdout,
+        page.sessions.map(({ id, state, createdAt, totalCostUsd, instruction }) => [
+          id,
+          state,
+          createdAt,
+          `$${totalCostUsd}`,
+          cutColumns(makeVisibleLine(instruction), shownInstruction),
+        ]),
+      );
       return undefined;
     });
 
@@ -57,7 +67,7 @@ export function registerSessions(program: Command, io: CommandIo): void {
         ['cost', session.priced ? `$${session.totalCostUsd}` : 'unpriced'],
         ['diff', session.diff === null ? '–' : `${session.diff.state}, ${session.diff.files.length} files`],
       ];
-      for (const [name, value] of rows) io.stdout.write(`${name.padEnd(12)} ${makeVisibleLine(value)}\n`);
+      writeTable(io.stdout, rows);
       return undefined;
     });
 

@@ -13,6 +13,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { makeVisible } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
 import type { ApiClient } from '../api-client.ts';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 
@@ -154,9 +155,10 @@ export function registerSkills(program: Command, io: CommandIo): void {
         client.api.GET('/v1/projects/{id}/skills', { params: { path: { id: options.project } } }),
       );
       if (options.json === true) return printJson(io, found.skills);
-      for (const { name, version, description } of found.skills)
-        io.stdout.write(`${name}  version ${version}  ${makeVisible(description)}\n`);
-      return undefined;
+      return writeTable(
+        io.stdout,
+        found.skills.map(({ name, version, description }) => [name, `version ${version}`, description]),
+      );
     });
   withProject(skills.command('push').argument('<folder>', 'with a SKILL.md; its name is the skill’s'))
     .description('Makes a version of a skill out of a folder.')

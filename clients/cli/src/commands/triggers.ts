@@ -4,6 +4,7 @@ import { triggerDefinitionSchema } from '@lemniscate/shared/api/trigger.ts';
 import type { TriggerView } from '@lemniscate/shared/api/trigger.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
 import type { Command } from 'commander';
+import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readDefinition, readYaml } from './read-input.ts';
@@ -15,12 +16,12 @@ const readTrigger = async (file: string) =>
     'put'
   >;
 
-function showTrigger(io: CommandIo, trigger: TriggerView): void {
-  const { definition, enabled, disabledReason, nextAt } = trigger;
-  const state = enabled ? 'enabled' : `out of use${disabledReason === null ? '' : ` (${disabledReason})`}`;
-  io.stdout.write(
-    `${trigger.id}  ${definition.when.kind}  ${definition.agent}  ${state}  ${nextAt ?? ''}  ${makeVisibleLine(definition.name)}\n`,
-  );
+function showTriggers(io: CommandIo, triggers: readonly TriggerView[]): void {
+  const rows = triggers.map(({ id, definition, enabled, disabledReason, nextAt }) => {
+    const state = enabled ? 'enabled' : `out of use${disabledReason === null ? '' : ` (${disabledReason})`}`;
+    return [id, definition.when.kind, definition.agent, state, nextAt ?? '', definition.name];
+  });
+  writeTable(io.stdout, rows);
 }
 
 /** `lemniscate triggers`: schedules and events that start sessions. */
@@ -37,8 +38,7 @@ export function registerTriggers(program: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const found = await ask(client.api.GET('/v1/triggers', { params: { query: { project } } }));
       if (json === true) return printJson(io, found.triggers);
-      for (const trigger of found.triggers) showTrigger(io, trigger);
-      return undefined;
+      return showTriggers(io, found.triggers);
     });
   triggers
     .command('create')
@@ -48,7 +48,7 @@ export function registerTriggers(program: Command, io: CommandIo): void {
     .action(async (file: string, { project }: { project: string }) => {
       const body = { project, definition: await readTrigger(file) };
       const client = await connectFleet(io);
-      showTrigger(io, await ask(client.api.POST('/v1/triggers', { body })));
+      showTriggers(io, [await ask(client.api.POST('/v1/triggers', { body }))]);
     });
   triggers
     .command('change')
@@ -60,7 +60,7 @@ export function registerTriggers(program: Command, io: CommandIo): void {
       const client = await connectFleet(io);
       const seen = await ask(client.api.GET('/v1/triggers/{trigger}', { params: { path: { trigger: id } } }));
       const params = { path: { trigger: id }, header: seenHeader(seen) };
-      showTrigger(io, await ask(client.api.PUT('/v1/triggers/{trigger}', { params, body })));
+      showTriggers(io, [await ask(client.api.PUT('/v1/triggers/{trigger}', { params, body }))]);
     });
   triggers
     .command('remove')
@@ -129,10 +129,15 @@ function registerTrials(triggers: Command, io: CommandIo): void {
         client.api.GET('/v1/deliveries', { params: { query: filters as QueryOf<'/v1/deliveries', 'get'> } }),
       );
       if (json === true) return printJson(io, found.deliveries);
-      for (const { at, cause, agent, state, reason, message, session } of found.deliveries)
-        io.stdout.write(
-          `${at}  ${cause}  ${agent ?? '-'}  ${state}  ${session ?? `${reason ?? ''} ${makeVisibleLine(message ?? '')}`}\n`,
-        );
-      return undefined;
+      return writeTable(
+        io.stdout,
+        found.deliveries.map(({ at, cause, agent, state, reason, message, session }) => [
+          at,
+          cause,
+          agent ?? '–',
+          state,
+          session ?? `${reason ?? ''} ${message ?? ''}`,
+        ]),
+      );
     });
 }

@@ -5,6 +5,7 @@ import { makeVisible, makeVisibleLine } from '@lemniscate/shared/text/visible.ts
 import * as prompts from '@clack/prompts';
 import pc from 'picocolors';
 import type { ApiClient } from '../api-client.ts';
+import { cutColumns } from '../columns.ts';
 import { describeChange } from './approval-change.ts';
 import type { ViewColours } from './colours.ts';
 
@@ -66,7 +67,7 @@ function paintChange({ arguments: args }: ApprovalView, what: string, paint: Vie
 }
 
 function hintOf({ tool, pattern }: ApprovalView): string {
-  return makeVisibleLine(`${tool}: ${pattern}`).slice(0, 120);
+  return cutColumns(makeVisibleLine(`${tool}: ${pattern}`), 120);
 }
 
 /** What a person answers, by the key that says it. The first is what Enter means: it must not let anything run. */

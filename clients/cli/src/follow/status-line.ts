@@ -1,5 +1,6 @@
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import { cutColumns } from '../columns.ts';
 import type { ViewColours } from './colours.ts';
 
 /** What a person wants to know at any moment of a session, in one line. */
@@ -10,7 +11,7 @@ export interface StatusLine {
 }
 
 /** Of a title that a status line shows. */
-const titleLength = 40;
+const titleColumns = 40;
 
 const frames = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 
@@ -36,7 +37,7 @@ export function createStatusLine(paint: ViewColours, beganAtMs: number): StatusL
           return;
         case 'tool_call':
           if (event.state === 'calling') actions += 1;
-          what = [event.tool, event.state, (event.title ?? '').slice(0, titleLength)]
+          what = [event.tool, event.state, cutColumns(event.title ?? '', titleColumns)]
             .filter((part) => part !== '')
             .join(' · ');
           return;
