@@ -3,21 +3,23 @@ import type { CreateSession, SessionView } from '@lemniscate/shared/api/session.
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import type { ApiClient } from '../api-client.ts';
 import { verifySessionChain } from '../audit-check.ts';
 import { readAttachments } from '../attachments.ts';
 import { announceBounds, readBounds } from '../bounds.ts';
 import { readExecution } from '../execution.ts';
-import { askApproval, waitingApprovals } from '../follow/approvals.ts';
 import { showDiffFiles, showPatch } from '../follow/diff-view.ts';
-import { askExtension, waitingExtension } from '../follow/extensions.ts';
 import { followSession } from '../follow/event-stream.ts';
-import { askNextMessage } from '../follow/messages.ts';
+import type { KeyActions } from '../follow/keys.ts';
+import { personAt } from '../follow/person.ts';
+import { readAhead } from '../follow/read-ahead.ts';
 import { createLiveScreen, createPlainScreen } from '../follow/screen.ts';
+import type { Screen } from '../follow/screen.ts';
+import { findQuestion, isQuestion, settles } from '../follow/session-question.ts';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
 import { openSession } from '../open-session.ts';
+import { patienceMs, patiently } from '../patience.ts';
 import { summarise } from '../session-summary.ts';
 import { startWorkstation } from '../workstation.ts';
 import { connectFleet, printJson } from './context.ts';
@@ -36,8 +38,6 @@ export interface RunOptions {
   readonly json?: boolean;
 }
 
-const patienceMs = 5 * 60 * 1000;
-
 /**
  * Follows a session to its end, asks what has to be asked, and shows everything on `out`.
  * @returns the ended session
@@ -48,7 +48,7 @@ export async function attend(
   io: CommandIo,
   options: { readonly out: CommandIo['stdout']; readonly interactive: boolean },
 ): Promise<SessionView> {
-  const told = createTold(client, sessionId);
+  const told = createTold(client, sessionId, io.signal, (text) => screen.note(text));
   const screen = options.interactive
     ? createLiveScreen(io, sessionId, told.actions, () => performance.now())
     : createPlainScreen(options.out, { colour: io.colour, foldFor: sessionId });
@@ -59,14 +59,19 @@ export async function attend(
     patienceMs,
     onInterruption: () => screen.note('! the fleet is away; going on as soon as it answers'),
   });
+  let open: { readonly event: SessionEvent; readonly withdrawn: AbortController } | null = null;
+  const hear = (event: SessionEvent): void => {
+    if (open !== null && settles(event, open.event)) open.withdrawn.abort();
+  };
   try {
-    for await (const event of events) {
+    for await (const event of readAhead(events, hear)) {
       screen.show(event);
       told.rethrow();
       if (!options.interactive || !isQuestion(event.event)) continue;
-      const outcome = await screen.aside(() => askPerson(client, sessionId, event.event, io.colour));
-      if (outcome === 'left') told.actions.interrupt();
-      if (outcome === 'stop') told.actions.stop();
+      const withdrawn = new AbortController();
+      open = { event: event.event, withdrawn };
+      await putQuestion(client, sessionId, event.event, { io, screen, withdrawn, actions: told.actions });
+      open = null;
     }
   } finally {
     screen.end();
@@ -74,17 +79,21 @@ export async function attend(
   return ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id: sessionId } } }));
 }
 
-/** What single keys ask of the fleet. A request that failed is thrown where the session is followed. */
-function createTold(client: ApiClient, sessionId: string) {
+/**
+ * What single keys ask of the fleet; through a restart it is asked until it is heard. A request that failed is thrown
+ * where the session is followed.
+ */
+function createTold(client: ApiClient, sessionId: string, signal: AbortSignal, note: (text: string) => void) {
   let failure: unknown;
   const params = { path: { id: sessionId } };
-  const tell = (what: 'stop' | 'interrupt'): void => {
-    const told =
-      what === 'stop'
-        ? client.api.POST('/v1/sessions/{id}/stop', { params })
-        : client.api.POST('/v1/sessions/{id}/interrupt', { params });
-    told.catch((error: unknown) => {
-      if (isCodedError(error, 'session_ended')) return;
+  const say = {
+    stop: () => ask(client.api.POST('/v1/sessions/{id}/stop', { params })),
+    interrupt: () => ask(client.api.POST('/v1/sessions/{id}/interrupt', { params })),
+  };
+  const tell = (what: keyof typeof say): void => {
+    const onAway = (): void => note(`! the fleet is away; it is told to ${what} as soon as it is back`);
+    patiently<unknown>(say[what], { signal, onAway }).catch((error: unknown) => {
+      if (signal.aborted || isCodedError(error, 'session_ended')) return;
       // What cannot be interrupted is stopped: Ctrl-C must never do nothing.
       if (isCodedError(error, 'conflict') && what === 'interrupt') tell('stop');
       else failure ??= error;
@@ -98,33 +107,36 @@ function createTold(client: ApiClient, sessionId: string) {
   };
 }
 
-function isQuestion(event: SessionEvent): boolean {
-  if (event.type === 'message') return event.state === 'awaited';
-  return (event.type === 'approval' || event.type === 'extension') && event.state === 'waiting';
+interface Asking {
+  readonly io: CommandIo;
+  readonly screen: Screen;
+  readonly withdrawn: AbortController;
+  readonly actions: KeyActions;
 }
 
-/** Asked afresh: while the stream was catching up it may have been answered elsewhere. */
-async function askPerson(
+/** Puts a question to the person in front of the terminal, and sees the answer taken: also through a restart. */
+async function putQuestion(
   client: ApiClient,
   sessionId: string,
   event: SessionEvent,
-  colour: boolean,
-): Promise<'answered' | 'left' | 'stop'> {
-  if (event.type === 'message') {
-    const session = await ask(client.api.GET('/v1/sessions/{id}', { params: { path: { id: sessionId } } }));
-    if (session.reason === 'awaiting_message') await askNextMessage(client, sessionId);
-  } else if (event.type === 'extension') {
-    const extension = await waitingExtension(client, sessionId);
-    if (extension !== undefined) await askExtension(client, extension);
-  } else if (event.type === 'approval') {
-    const { approvalId } = event;
-    // a sub-agent's question is answered in its own session
-    const approval = (await waitingApprovals(client, event.sessionId ?? sessionId)).find(
-      ({ id }) => id === approvalId,
-    );
-    if (approval !== undefined) return askApproval(client, approval, pc.createColors(colour));
+  { io, screen, withdrawn, actions }: Asking,
+): Promise<void> {
+  const waiting = {
+    signal: io.signal,
+    onAway: () => screen.note('! the fleet is away; your answer is sent as soon as it is back'),
+  };
+  const { result: question } = await patiently(() => findQuestion(client, sessionId, event), waiting);
+  if (question === null) return;
+  const outcome = await screen.aside(() => question(personAt(io, withdrawn.signal)));
+  if (outcome === 'left') actions.interrupt();
+  else if (outcome === 'stop') actions.stop();
+  else if (outcome === 'withdrawn') screen.note('! It was decided elsewhere; nothing is asked any more.');
+  else {
+    const { result, failures } = await patiently(outcome.answer, waiting);
+    // After a failure the first answer may be the one that was taken.
+    if (result === 'too_late' && failures === 0)
+      screen.note('! It was decided meanwhile; this answer did not count.');
   }
-  return 'answered';
 }
 
 /** One gesture: Ctrl-C stops the session, and with it its sandbox and whatever was not approved. */
@@ -264,7 +276,8 @@ Examples:
   $ lemniscate run "add a --version flag" --repo ../tool --json
   $ lemniscate run "make this pass" --attach build.log
 
-In a terminal: s stops the session at any time, Ctrl-C interrupts what the agent does and asks what next.
+In a terminal: s stops the session at any time, Ctrl-X does so also while you type, Ctrl-C interrupts what the agent
+does and asks what next.
 A question is answered by one key: y yes, a yes whenever it is exactly this, n no, m no with a message, s stop.`,
     )
     .action((instruction: string, options: RunOptions) => run(instruction, options, io));

@@ -8,6 +8,8 @@ import type { ApiClient } from '../api-client.ts';
 import { cutColumns } from '../columns.ts';
 import { describeChange } from './approval-change.ts';
 import type { ViewColours } from './colours.ts';
+import { askPerson } from './person.ts';
+import type { Outcome, Person } from './person.ts';
 
 /** The approvals that wait for a person in a session. */
 export async function waitingApprovals(client: ApiClient, sessionId: string): Promise<ApprovalView[]> {
@@ -79,38 +81,51 @@ const answers = {
   s: 'stop',
 } as const;
 
-/**
- * Asks the person in front of the terminal.
- * @returns `left` when they pressed Ctrl-C instead, `stop` when they want the session stopped: nothing is decided
- */
-export async function askApproval(
-  client: ApiClient,
-  approval: ApprovalView,
-  paint: ViewColours,
-): Promise<'answered' | 'left' | 'stop'> {
-  prompts.note(describeApproval(approval, paint), 'The agent asks to run', { format: (line) => line });
-  const key = await prompts.selectKey<keyof typeof answers>({
-    message: 'Let it run?',
-    options: [
-      { value: 'n', label: 'No' },
-      { value: 'm', label: 'No, and tell the agent why' },
-      { value: 'y', label: 'Yes, this once' },
-      {
-        value: 'a',
-        label: 'Yes, and again whenever it is exactly this in this session',
-        hint: hintOf(approval),
-      },
-      { value: 's', label: 'Stop the session' },
-    ],
+/** What a person decides. */
+export interface ApprovalAnswer {
+  readonly decision: 'approve' | 'approve_session' | 'reject';
+  /** What the agent is told. */
+  readonly message?: string;
+}
+
+/** Asks the person in front of the terminal. */
+export async function askApproval(person: Person, approval: ApprovalView): Promise<Outcome<ApprovalAnswer>> {
+  const { output, paint } = person;
+  prompts.note(describeApproval(approval, paint), 'The agent asks to run', {
+    format: (line) => line,
+    output,
   });
-  if (prompts.isCancel(key)) return 'left';
+  const outcome = await askPerson(person, { letters: false }, (place) =>
+    prompts.selectKey<keyof typeof answers>({
+      ...place,
+      message: 'Let it run? (Ctrl-C interrupts the turn)',
+      options: [
+        { value: 'n', label: 'No' },
+        { value: 'm', label: 'No, and tell the agent why' },
+        { value: 'y', label: 'Yes, this once' },
+        {
+          value: 'a',
+          label: 'Yes, and again whenever it is exactly this in this session',
+          hint: hintOf(approval),
+        },
+        { value: 's', label: 'Stop the session (Ctrl-X does so in every question)' },
+      ],
+    }),
+  );
+  if (typeof outcome === 'string') return outcome;
   // Enter alone is no key of the list: the prompt then answers with nothing.
-  const answer = answers[(key as keyof typeof answers | undefined) ?? 'n'];
+  const answer = answers[(outcome.answer as keyof typeof answers | undefined) ?? 'n'];
   if (answer === 'stop') return 'stop';
-  const message =
-    answer === 'explain' ? await prompts.text({ message: 'What should it do instead?' }) : undefined;
-  const said = typeof message === 'string' ? message : undefined;
-  const outcome = await decideApproval(client, approval, answer === 'explain' ? 'reject' : answer, said);
-  if (outcome === 'too_late') prompts.log.warn('It was decided meanwhile; this answer did not count.');
-  return 'answered';
+  return answer === 'explain' ? explain(person) : { answer: { decision: answer } };
+}
+
+async function explain(person: Person): Promise<Outcome<ApprovalAnswer>> {
+  const outcome = await askPerson(person, { letters: false }, (place) =>
+    prompts.text({
+      ...place,
+      message: 'What should it do instead? (Ctrl-C interrupts the turn, Ctrl-X stops the session)',
+    }),
+  );
+  if (typeof outcome === 'string') return outcome;
+  return { answer: { decision: 'reject', message: outcome.answer } };
 }

@@ -3,6 +3,8 @@ import type { ExtensionView } from '@lemniscate/shared/api/extension.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import * as prompts from '@clack/prompts';
 import type { ApiClient } from '../api-client.ts';
+import { askPerson } from './person.ts';
+import type { Outcome, Person } from './person.ts';
 
 /** The session's question for more budget that waits, if there is one. */
 export async function waitingExtension(
@@ -42,12 +44,19 @@ export function describeExtension({ used, grants }: ExtensionView): string {
   return `Used: ${used.actions} actions, ${used.minutes} minutes of work.\nThe next extension grants ${grants.actions} more actions and ${grants.minutes} more minutes. ${left}`;
 }
 
-/** Asks the person in front of the terminal. */
-export async function askExtension(client: ApiClient, extension: ExtensionView): Promise<void> {
-  prompts.note(describeExtension(extension), 'The session’s budget is used up');
-  const answer = await prompts.confirm({ message: 'Extend it?', initialValue: true });
-  // Leaving the question is an answer, too: the session comes to its end with what it has.
-  const decision = !prompts.isCancel(answer) && answer ? 'extend' : 'end';
-  if ((await answerExtension(client, extension, decision)) === 'too_late')
-    prompts.log.warn('It was decided meanwhile; this answer did not count.');
+/** Asks the person in front of the terminal. Ctrl-C is an answer, too: the session comes to its end with what it has. */
+export async function askExtension(
+  person: Person,
+  extension: ExtensionView,
+): Promise<Outcome<'extend' | 'end'>> {
+  prompts.note(describeExtension(extension), 'The session’s budget is used up', { output: person.output });
+  const outcome = await askPerson(person, { letters: true }, (place) =>
+    prompts.confirm({
+      ...place,
+      message: 'Extend it? (Ctrl-C means no, s or Ctrl-X stops the session)',
+      initialValue: true,
+    }),
+  );
+  if (outcome === 'stop' || outcome === 'withdrawn') return outcome;
+  return { answer: outcome !== 'left' && outcome.answer ? 'extend' : 'end' };
 }

@@ -14,6 +14,8 @@ export interface KeyActions {
 }
 
 const ctrlC = '\u0003';
+/** Ctrl-X ends the whole session also where letters are text. */
+export const stopKey = '\u0018';
 
 /** Listens for single keys until it is told to rest, and gives the keyboard back as it was. */
 export function createKeys(keyboard: Keyboard, actions: KeyActions): { listen(): void; rest(): void } {
@@ -21,7 +23,7 @@ export function createKeys(keyboard: Keyboard, actions: KeyActions): { listen():
   const hear = (chunk: Buffer | string): void => {
     for (const key of chunk.toString()) {
       if (key === ctrlC) actions.interrupt();
-      if (key === 's' || key === 'S') actions.stop();
+      if (key === 's' || key === 'S' || key === stopKey) actions.stop();
     }
   };
   return {

@@ -47,6 +47,8 @@ export function createLiveScreen(
   const keys = createKeys(io.stdin, actions);
   let tick = 0;
   let timer: NodeJS.Timeout | null = null;
+  /** Notes of while the terminal belongs to a question, which they would tear. */
+  let held: string[] | null = null;
 
   const turn = (): void => terminal.foot(status.text((tick += 1), nowMs()));
   const begin = (): void => {
@@ -67,13 +69,20 @@ export function createLiveScreen(
       status.hear(event.event);
       view.show(event);
     },
-    note: (text) => void terminal.write(`${text}\n`),
+    note: (text) => {
+      if (held === null) terminal.write(`${text}\n`);
+      else held.push(`${text}\n`);
+    },
     aside: async (question) => {
       rest();
+      held = [];
       try {
         return await question();
       } finally {
+        const notes = held;
+        held = null;
         begin();
+        for (const text of notes) terminal.write(text);
       }
     },
     end: () => {

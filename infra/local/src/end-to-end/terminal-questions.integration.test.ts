@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { approvalViewSchema } from '@lemniscate/shared/api/session.ts';
+import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
+import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
+import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
+import { z } from 'zod';
+import { projectRoot } from '../project-root.ts';
+import { makeRepository, processesOf, startTestFleet, usualLeases } from './test-fleet.ts';
+import type { TestFleet } from './test-fleet.ts';
+import { noTmux, startTmux } from './tmux.ts';
+import type { TmuxScreen } from './tmux.ts';
+
+let upstream: ScriptedUpstream;
+let site: TestFleet;
+
+before(async () => {
+  upstream = await startScriptedUpstream();
+  site = await startTestFleet({
+    ...usualLeases,
+    ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
+    ANTHROPIC_BASE_URL: upstream.url,
+  });
+  await site.client.json('/v1/projects', z.unknown(), {
+    method: 'POST',
+    body: { id: 'asks', policy: 'tools: {run_command: ask}\ncontinueAfterToolRejection: true\n' },
+  });
+});
+
+after(async () => {
+  await site.stop();
+  await upstream.close();
+  assert.deepEqual(processesOf(site.scratch), []);
+});
+
+const runs = (id: string, command: string): ScriptedTurn => ({
+  blocks: [{ id, tool: 'run_command', input: { command } }],
+});
+const says = (text: string): ScriptedTurn => ({ blocks: [{ text }] });
+
+/** A person runs a session whose agent asks for `uname`, and stands before the question. */
+async function asked(
+  t: TestContext,
+  name: string,
+  options: { readonly environment?: Readonly<Record<string, string>>; readonly columns?: number } = {},
+): Promise<TmuxScreen> {
+  const folder = makeRepository(site.scratch, name, { 'a.txt': 'one\n' });
+  const program = join(projectRoot, 'clients/cli/bin/lemniscate.mjs');
+  const screen = startTmux(
+    site.scratch,
+    `'${process.execPath}' '${program}' run "go" --project asks --repo '${folder}'`,
+    {
+      LEMNISCATE_DATA: String(site.environment['LEMNISCATE_DATA']),
+      LEMNISCATE_AGENT_EXECUTION: 'server',
+      LC_ALL: 'C.UTF-8',
+      HOME: site.scratch,
+      PATH: String(process.env['PATH']),
+      ...options.environment,
+    },
+    { columns: options.columns ?? 120, rows: 40 },
+  );
+  t.after(screen.end);
+  await screen.shows(/Let it run\? \(Ctrl-C interrupts the turn\)/);
+  return screen;
+}
+
+test(
+  'Ctrl-C in the middle of a message interrupts the turn, and sends nothing',
+  { skip: noTmux },
+  async (t) => {
+    upstream.play([runs('toolu_1', 'uname')]);
+    const screen = await asked(t, 'message-left');
+    screen.press('m');
+    await screen.shows(
+      /What should it do instead\? \(Ctrl-C interrupts the turn, Ctrl-X stops the session\)/,
+    );
+    screen.press('half a sentence');
+    await screen.shows(/half a sentence/);
+    screen.press('C-c');
+    await screen.shows(/run_command .*canceled/);
+    await screen.shows(/What next\? \(nothing or Ctrl-C finishes the session, Ctrl-X stops it\)/);
+    screen.press('C-c');
+    const end = await screen.shows(/exit code \d+/);
+    assert.match(end, /completed \(finished\)[^]*exit code 0/);
+    assert.doesNotMatch(end, /approval rejected/, 'nothing was decided');
+  },
+);
+
+test(
+  'Ctrl-X stops out of every question: the choice, the message, the next message',
+  { skip: noTmux },
+  async (t) => {
+    upstream.play([runs('toolu_1', 'uname')]);
+    const choice = await asked(t, 'stop-choice');
+    choice.press('C-x');
+    assert.match(await choice.shows(/exit code \d+/), /user_stopped[^]*exit code 130/);
+    choice.end();
+
+    upstream.play([runs('toolu_2', 'uname')]);
+    const message = await asked(t, 'stop-message');
+    message.press('m');
+    await message.shows(/What should it do instead/);
+    message.press('letters such as s');
+    await message.shows(/letters such as s/);
+    message.press('C-x');
+    assert.match(await message.shows(/exit code \d+/), /user_stopped[^]*exit code 130/);
+    message.end();
+
+    upstream.play([runs('toolu_3', 'uname')]);
+    const next = await asked(t, 'stop-next');
+    next.press('C-c');
+    await next.shows(/What next\?/);
+    next.press('half');
+    next.press('C-x');
+    assert.match(await next.shows(/exit code \d+/), /user_stopped[^]*exit code 130/);
+  },
+);
+
+test('a used-up budget is asked about, and s stops there as well', { skip: noTmux }, async (t) => {
+  upstream.play([runs('toolu_1', 'uname'), runs('toolu_2', 'uname -a')]);
+  const screen = await asked(t, 'stop-budget', { environment: { LEMNISCATE_SESSION_MAX_ACTIONS: '1' } });
+  screen.press('y');
+  await screen.shows(/Extend it\? \(Ctrl-C means no, s or Ctrl-X stops the session\)/);
+  screen.press('s');
+  assert.match(await screen.shows(/exit code \d+/), /user_stopped[^]*exit code 130/);
+});
+
+test('a question that is decided elsewhere goes away by itself', { skip: noTmux }, async (t) => {
+  upstream.play([runs('toolu_1', 'uname'), says('Linux.')]);
+  const screen = await asked(t, 'elsewhere');
+  screen.press('m');
+  await screen.shows(/What should it do instead/);
+  screen.press('half a sen');
+  const { approvals } = await site.client.json(
+    '/v1/approvals',
+    z.object({ approvals: z.array(approvalViewSchema) }),
+  );
+  const [approval] = approvals;
+  assert.ok(approval !== undefined);
+  await site.client.json(`/v1/sessions/${approval.sessionId}/approvals/${approval.id}`, z.unknown(), {
+    method: 'POST',
+    body: { decision: 'approve', argumentsDigest: approval.argumentsDigest },
+  });
+  await screen.shows(/It was decided elsewhere; nothing is asked any more/);
+  assert.match(await screen.shows(/exit code \d+/), /completed \(finished\)[^]*exit code 0/);
+});
+
+test(
+  'an answer that is given while the dispatcher restarts is taken when it is back',
+  { skip: noTmux },
+  async (t) => {
+    upstream.play([runs('toolu_1', 'uname'), says('Linux.')]);
+    const screen = await asked(t, 'restart');
+    const dispatcher = site.fleet.services.find(({ name }) => name === 'dispatcher');
+    const pid = dispatcher?.pid();
+    assert.ok(pid !== undefined);
+    process.kill(pid, 'SIGKILL');
+    screen.press('y');
+    await screen.shows(/the fleet is away/);
+    const end = await screen.shows(/exit code \d+/);
+    assert.match(end, /run_command uname done/);
+    assert.match(end, /completed \(finished\)[^]*exit code 0/);
+    assert.doesNotMatch(end, /did not count/);
+  },
+);
