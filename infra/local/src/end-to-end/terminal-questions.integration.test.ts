@@ -8,7 +8,7 @@ import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
-import { makeRepository, processesOf, startTestFleet, usualLeases } from './test-fleet.ts';
+import { makeRepository, assertNothingRuns, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { noTmux, startTmux } from './tmux.ts';
 import type { TmuxScreen } from './tmux.ts';
@@ -19,7 +19,6 @@ let site: TestFleet;
 before(async () => {
   upstream = await startScriptedUpstream();
   site = await startTestFleet({
-    ...usualLeases,
     ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
     ANTHROPIC_BASE_URL: upstream.url,
   });
@@ -32,7 +31,7 @@ before(async () => {
 after(async () => {
   await site.stop();
   await upstream.close();
-  assert.deepEqual(processesOf(site.scratch), []);
+  await assertNothingRuns(site.scratch);
 });
 
 const runs = (id: string, command: string): ScriptedTurn => ({
