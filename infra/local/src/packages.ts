@@ -28,6 +28,8 @@ export const programs = {
   /** A real LDAP directory for the tests of group look-up. */
   /** A real pseudo-terminal for the terminal's tests. */
   tmux: { program: 'tmux', package: 'tmux' },
+  /** A real server for repositories over ssh. */
+  sshd: { program: 'sshd', package: 'openssh-server' },
   slapd: { program: 'slapd', package: 'slapd' },
   /** A real pooler for the dispatcher's test behind one. */
   pgbouncer: { program: 'pgbouncer', package: 'pgbouncer' },
@@ -111,6 +113,7 @@ const debianServices: Readonly<Record<string, string>> = {
   'docker.io': 'docker',
   'rsyslog-openssl': 'rsyslog',
   slapd: 'slapd',
+  'openssh-server': 'ssh',
   prometheus: 'prometheus',
   pgbouncer: 'pgbouncer',
 };

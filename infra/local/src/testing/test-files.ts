@@ -47,6 +47,11 @@ export function needsSlapd(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noSlapd');
 }
 
+/** Whether a test needs a real ssh server: it skips with the key `sshd` where none can be had. */
+export function needsSshd(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noSshd');
+}
+
 /** Whether a test needs a pseudo-terminal: it skips with the key `tmux` where none can be had. */
 export function needsTmux(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noTmux');

@@ -24,6 +24,7 @@ import {
   needsPromtool,
   needsRsyslog,
   needsSlapd,
+  needsSshd,
   needsTmux,
 } from './test-files.ts';
 
@@ -44,6 +45,7 @@ export async function bringUpTestParts(
   requirePrograms([setpriv, redis, bubblewrap, git, zstd, tar], say);
   if (files.some(needsRsyslog)) installOptional(programs.rsyslog, say);
   if (files.some(needsSlapd)) installOptional(programs.slapd, say);
+  if (files.some(needsSshd)) installOptional(programs.sshd, say);
   if (files.some(needsCompose)) installOptional(programs.dockerCompose, say);
   if (files.some(needsPromtool)) installOptional(programs.promtool, say);
   if (files.some(needsPgbouncer)) installOptional(programs.pgbouncer, say);

@@ -50,7 +50,7 @@ export async function lfsEndpoint(
   const { GIT_SSH_COMMAND: ssh = 'ssh' } = pinnedSsh(from);
   const command = `git-lfs-authenticate '${path.replaceAll("'", `'\\''`)}' download`;
   // the command is a shell's, as git has it
-  const argv = ['-c', `${ssh} "$@"`, 'sh', ...words, '--', host, command];
+  const argv = ['-c', `exec ${ssh} "$@"`, 'sh', ...words, '--', host, command];
   try {
     const { stdout } = await promisify(execFile)(...endingWithUs('/bin/sh', argv), {
       env: {
