@@ -4,6 +4,8 @@ import { deciders } from '../protocol/permit.ts';
 import { sha256Schema } from '../protocol/identity.ts';
 import { sessionStates } from '../session/state.ts';
 import type { AuditDraft, AuditEntryType } from './entry.ts';
+import { fitMember } from './members.ts';
+import type { JsonValue } from '../json.ts';
 
 const name = z.string().min(1);
 const body = z.looseObject;
@@ -162,18 +164,30 @@ export const contentMembers: readonly string[] = [
 ];
 
 /**
- * Checks a draft before it is hashed for ever.
+ * Checks a draft before it is hashed for ever; text that has not the form of its member (`members.ts`) is withheld.
  * @throws CodedError `internal`: a draft that does not fit is a fault in the code that appends it, told without values
  */
-export function checkDraft(draft: AuditDraft): void {
+export function checkDraft(draft: AuditDraft): AuditDraft {
   if (draft.subject.length === 0) throw misfit(draft.type, 'subject: nobody acted');
   const content = Object.keys(draft.body).find((member) => contentMembers.includes(member));
   if (content !== undefined)
     throw misfit(draft.type, `${content}: would hold content; commit to it or leave it out`);
-  const parsed = bodies[draft.type].safeParse(draft.body);
-  if (parsed.success) return;
+  const fitted = fitBody(draft);
+  const parsed = bodies[draft.type].safeParse(fitted.body);
+  if (parsed.success) return fitted;
   const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   throw misfit(draft.type, faults.join('; '));
+}
+
+function fitBody(draft: AuditDraft): AuditDraft {
+  let changed: Record<string, JsonValue> | null = null;
+  for (const [member, value] of Object.entries(draft.body)) {
+    const fitted = fitMember(member, value);
+    if (fitted === null && value !== null)
+      throw misfit(draft.type, `${member}: is in no line of members.ts, and holds text`);
+    if (fitted !== value) changed = { ...(changed ?? draft.body), [member]: fitted };
+  }
+  return changed === null ? draft : { ...draft, body: changed };
 }
 
 function misfit(type: string, what: string): CodedError {

@@ -59,9 +59,8 @@ function nextEntry(head: ChainHead, draft: AuditDraft, at: string): ChainedEntry
   const opens = draft.type === openingType(head.chain);
   if (head.seq === 0 && !opens) throw broken(head, `is not open: its first entry cannot be ${draft.type}`);
   if (head.seq > 0 && (opens || draft.type === 'chain.opened')) throw broken(head, 'is open already');
-  checkDraft(draft);
   const seq = head.seq + 1;
-  const body = envelopeBytes(draft, at, seq);
+  const body = envelopeBytes(checkDraft(draft), at, seq);
   const digest = entryDigest(head.chain, seq, head.digest, body);
   return { chain: head.chain, seq, prev: head.digest, digest, body, type: draft.type, at };
 }

@@ -19,7 +19,7 @@ const executed: AuditDraft = {
   subject: 'spiffe://srv',
   attempt: 2,
   server: 'one',
-  body: { call: 'c1', state: 'errored', note: 'a|b=c\\d\ne' },
+  body: { call: 'c1', state: 'errored', path: 'a|b=c\\d\ne' },
 };
 const [first, second] = extendChain(
   unopened('session:s'),
@@ -66,7 +66,7 @@ test('CEF: separators, backslashes and newlines of hostile text stay inside thei
   assert.ok(cef.startsWith('CEF:0|Lemniscate|Lemniscate|1|tool.executed|Tool call executed|3|rt='));
   const uid = `session:s:2:${event.integrity['digest']?.slice(0, 16)}`;
   assert.ok(cef.includes(`externalId=${uid} suid=spiffe://srv suser=spiffe://srv dvchost=one `));
-  assert.ok(cef.endsWith(String.raw`msg={"call":"c1","note":"a|b\=c\\\\d\\ne","state":"errored"}`), cef);
+  assert.ok(cef.endsWith(String.raw`msg={"call":"c1","path":"a|b\=c\\\\d\\\\ne","state":"errored"}`), cef);
   const hostile = toCef({ ...event, subject: 'eve cs1=0\nCEF:0|x', type: 'a|b' });
   assert.ok(hostile.includes(String.raw`suser=eve cs1\=0\nCEF:0|x `) && hostile.includes(String.raw`|a\|b|`));
 });

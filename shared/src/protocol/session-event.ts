@@ -8,6 +8,17 @@ import { serverCommandSchema } from './session-order.ts';
 import { extendableCauses, extensionStates } from '../api/extension.ts';
 import { deciders } from './permit.ts';
 
+/** Why a connection was not made; `other`: a server of another version says something else. */
+export const egressRefusals = [
+  'malformed',
+  'not_listed',
+  'unresolved',
+  'private_address',
+  'unreachable',
+  'too_many',
+  'other',
+] as const;
+
 const text = z.string().max(256 * 1024);
 /** Longest text of a change that goes along with its tool call, in characters. */
 export const maxShownChange = 8_192;
@@ -69,7 +80,7 @@ export const serverEventSchema = z.discriminatedUnion('type', [
     host: z.string().max(253),
     port: z.int().min(0).max(99_999),
     outcome: z.enum(['connected', 'refused', 'closed']),
-    why: z.string().max(64).optional(),
+    why: z.enum(egressRefusals).catch('other').optional(),
     /** Of one that was closed: bytes that the sandbox sent and got through it, and how long it was open. */
     sentBytes: z.int().min(0).optional(),
     receivedBytes: z.int().min(0).optional(),

@@ -4,11 +4,10 @@ import type { AuditDraft, ChainedEntry } from '@lemniscate/shared/audit/entry.ts
 import { peopleIn } from '@lemniscate/shared/audit/person.ts';
 import { dedupId } from '@lemniscate/shared/audit/sink-line.ts';
 import type { IndexedEntry } from '@lemniscate/shared/audit/sink-line.ts';
-import { redactSecrets } from '@lemniscate/shared/secrets/redact.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { LogStore } from './ports/log-store.ts';
 import type { SealStore } from './ports/seal-store.ts';
-import type { Sink } from './ports/sink.ts';
+import type { Handing, RefusedEntry, Sink } from './ports/sink.ts';
 
 /** Bounds of a batch: what is held in memory for a sink. */
 const mostEntries = 500;
@@ -99,13 +98,14 @@ export async function deliverBatch(
   sink: Sink,
   from: number,
   most: number,
+  handing: Handing = 'together',
 ): Promise<readonly IndexedEntry[]> {
   const batch = await store.read(from, Math.min(most, mostEntries), mostBytes);
   if (batch.length === 0) return batch;
   checkDense(batch, from);
   const named = sink.identities === false ? batch : await withPeople(store, batch);
-  const refused = await sink.deliver(named, AbortSignal.timeout(deliveryDeadlineMs));
-  for (const { index, reason } of refused) await setAside(seals, sink, batch[index - from], reason);
+  const refused = await sink.deliver(named, AbortSignal.timeout(deliveryDeadlineMs), handing);
+  for (const each of refused) await setAside(seals, sink, each, (index) => batch[index - from]);
   return batch;
 }
 
@@ -126,22 +126,39 @@ async function withPeople(store: LogStore, batch: readonly IndexedEntry[]): Prom
 async function setAside(
   seals: SealStore,
   sink: Sink,
-  refused: IndexedEntry | undefined,
-  reason: string,
+  { index, reason, among }: RefusedEntry,
+  entryAt: (index: number) => IndexedEntry | undefined,
 ): Promise<void> {
-  if (refused === undefined) return;
-  const { index, entry } = refused;
+  const [first, last] = [entryAt(index), entryAt(among?.last ?? index)];
+  if (first === undefined || last === undefined) return;
+  const some =
+    among === undefined
+      ? {}
+      : {
+          through: idOf(last.entry),
+          firstIndex: index,
+          lastIndex: among.last,
+          refused: among.refused,
+        };
   // an entry about an entry that was refused, refused itself, must not make another one for ever
-  const draft = entry.type === 'log.undeliverable' ? null : undeliverable(sink.name, entry, reason);
-  await seals.setAside(sink.name, index, reason, draft);
+  const isOwn = first.entry.type === 'log.undeliverable' && first === last;
+  await seals.setAside(
+    sink.name,
+    index,
+    among === undefined ? reason : `${reason}:${among.refused}_of_${among.last - index + 1}`,
+    isOwn ? null : undeliverable(sink.name, first.entry, reason, some),
+  );
 }
 
-function undeliverable(sink: string, { chain, seq, digest }: ChainedEntry, reason: string): AuditDraft {
-  const body = {
-    sink,
-    entry: dedupId(chain, seq, toHex(digest)),
-    reason: redactSecrets(reason).slice(0, 200),
-  };
+const idOf = ({ chain, seq, digest }: ChainedEntry): string => dedupId(chain, seq, toHex(digest));
+
+function undeliverable(
+  sink: string,
+  entry: ChainedEntry,
+  reason: string,
+  some: AuditDraft['body'],
+): AuditDraft {
+  const body = { sink, entry: idOf(entry), reason, ...some };
   return { type: 'log.undeliverable', subject: 'spiffe://lemniscate/audit-exporter', body };
 }
 

@@ -46,7 +46,7 @@ export function createElasticSink({ url, index, apiKey, caFile }: ElasticOptions
       };
       const answer = await client.post('/_bulk', headers, `${events.join('\n')}\n`, signal);
       const outcome = outcomeOf(answer, url);
-      if (outcome !== 'kept') return { kept: false, reason: `Elastic answered ${answer.status}` };
+      if (outcome !== 'kept') return { kept: false, reason: `http_${answer.status}` };
       const items = bulkSchema.safeParse(jsonOf(answer)).data?.items ?? [];
       if (items.length !== events.length)
         throw new CodedError(

@@ -130,18 +130,20 @@ for (const kind of kinds) {
     const receiver = await receive(t, kind);
     const { refused, failures } = await shipAll(kind.create(receiver.url), poisoned);
     assert.deepEqual(failures, []);
-    assert.deepEqual(
-      refused.map(({ index }) => index),
-      [33],
-    );
     const there = receiver.received().filter((id) => id !== idOf(log[33] ?? assert.fail()));
     const others = log.filter(({ index }) => index !== 33).map(idOf);
-    // OTLP says how many it rejected, never which: what stands beside one comes again under the same id
-    assert.deepEqual(kind.kind === 'otlp' ? [...new Set(there)] : there, others);
+    // nothing comes twice, also where the receiver says how many it rejected and never which
+    assert.deepEqual(there, others);
+    assert.deepEqual(
+      refused,
+      kind.kind === 'otlp'
+        ? [{ index: 20, reason: 'rejected_some', among: { last: 39, refused: 1 } }]
+        : [{ index: 33, reason: refused[0]?.reason }],
+    );
   });
 }
 
-test('otlp: of a partial success only what was rejected is set aside, however many there are', async (t) => {
+test('otlp: a partial success is told with its range and never sent again; a person’s range is asked one by one', async (t) => {
   const guilty = new Set([3, 4, 17]);
   const bad = log.map(({ index, entry }) => {
     const body = guilty.has(index) ? Buffer.from(`{"body":{"x":"${poison}"}}`) : entry.body;
@@ -151,11 +153,45 @@ test('otlp: of a partial success only what was rejected is set aside, however ma
   t.after(receiver.close);
   const { refused, failures } = await shipAll(createOtlpSink({ url: receiver.url }), bad);
   assert.deepEqual(failures, []);
+  assert.deepEqual(refused, [{ index: 0, reason: 'rejected_some', among: { last: 19, refused: 3 } }]);
+  // each request came once: the protocol forbids to repeat one that was taken in part
+  assert.deepEqual(receiver.received(), log.map(idOf));
+  const sink = createOtlpSink({ url: receiver.url });
+  await sink.open();
+  assert.equal(sink.tellsWhich, false);
+  const singly = await sink.deliver(bad.slice(0, 20), AbortSignal.timeout(5_000), 'singly');
   assert.deepEqual(
-    refused.map(({ index }) => index),
-    [...guilty],
+    singly.map(({ index, reason, among }) => [index, reason, among]),
+    [...guilty].map((index) => [index, 'rejected', undefined]),
   );
-  assert.deepEqual([...new Set(receiver.received())], log.map(idOf));
+  await sink.close();
+});
+
+test('otlp: a checkpoint goes by itself, so that none is taken in part', async (t) => {
+  const requests: number[] = [];
+  const receiver = await startFaultReceiver({
+    ...otlpProtocol,
+    answer: (request) => {
+      requests.push(request.ids.length);
+      return otlpProtocol.answer(request);
+    },
+  });
+  t.after(receiver.close);
+  const sink = createOtlpSink({ url: receiver.url });
+  await sink.open();
+  const checkpoints = [1, 2, 3].map((number) => ({
+    number,
+    size: number,
+    epoch: 1,
+    root: Buffer.alloc(32),
+    origin: 'o',
+    at: '2026-11-30T12:00:00.000Z',
+    note: `o\n${number}\n`,
+    frontier: [],
+  }));
+  await sink.anchor(checkpoints, AbortSignal.timeout(5_000));
+  assert.deepEqual(requests, [1, 1, 1]);
+  await sink.close();
 });
 
 test('elastic: why an entry is refused is a name of theirs, never their words', async (t) => {

@@ -25,7 +25,7 @@ export function createOcsfHttpSink({ url, token, caFile }: OcsfHttpOptions): Sin
       };
       const answer = await client.post('', headers, `[${events.join(',')}]`, signal);
       if (outcomeOf(answer, url) === 'kept') return { kept: true, refused: [] };
-      return { kept: false, reason: `answered ${answer.status}` };
+      return { kept: false, reason: `http_${answer.status}` };
     },
     close: client.close,
   });

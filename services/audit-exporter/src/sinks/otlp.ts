@@ -34,15 +34,16 @@ function rejectedOf(answer: HttpAnswer, url: string): number {
 const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
 
 /**
- * OTLP logs, JSON encoding. A partial success does not say which records it means, so they are found by halving. The
- * protocol forbids to repeat such a request, for a backend would keep twice what it took; ours carry the id by which it
- * tells them apart, and an audit log must know which entry is not there.
+ * OTLP logs, JSON encoding. A partial success says how many records it means and never which, and the protocol forbids to
+ * repeat such a request: it is told with its range, and a person who sends the range again sends each record by itself. A
+ * request of which nothing was kept is no partial success: it waits, like any that a receiver did not take.
  */
 export function createOtlpSink({ url, token, caFile }: OtlpOptions): Sink {
   const client = createHttpClient(url, caFile);
   return createReceiverSink({
     kind: 'otlp',
     place: url,
+    tellsWhich: false,
     mostBytes: 1_000_000,
     encode: (event) => {
       const { name, severity } = mappingOf(event.type);
@@ -73,11 +74,10 @@ export function createOtlpSink({ url, token, caFile }: OtlpOptions): Sink {
       const resource = JSON.stringify({ attributes: [text('service.name', 'lemniscate')] });
       const body = `{"resourceLogs":[{"resource":${resource},"scopeLogs":[${scope}]}]}`;
       const answer = await client.post('/v1/logs', headers, body, signal);
-      if (outcomeOf(answer, url) !== 'kept') return { kept: false, reason: `answered ${answer.status}` };
+      if (outcomeOf(answer, url) !== 'kept') return { kept: false, reason: `http_${answer.status}` };
       const rejected = rejectedOf(answer, url);
       if (rejected === 0) return { kept: true, refused: [] };
-      // which ones it does not say: each half is asked about by itself, under the same ids
-      if (rejected < events.length) return { kept: false, reason: 'rejected' };
+      if (rejected < events.length) return { kept: 'some', rejected };
       return { kept: true, refused: events.map((_, place) => ({ place, reason: 'rejected' })) };
     },
     close: client.close,

@@ -64,7 +64,7 @@ export function createSentinelSink(options: SentinelOptions): Sink {
       const answer = await client.post(path, headers, `[${events.join(',')}]`, signal);
       if (answer.status === 401) token = null;
       if (outcomeOf(answer, url) === 'kept') return { kept: true, refused: [] };
-      return { kept: false, reason: `Sentinel answered ${answer.status}` };
+      return { kept: false, reason: `http_${answer.status}` };
     },
     close: async () => {
       await client.close();

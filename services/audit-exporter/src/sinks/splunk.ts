@@ -72,7 +72,7 @@ export function createSplunkSink({ url, token, caFile, ackMs = 25_000 }: SplunkO
       const answer = await client.post(eventsPath, headers(), events.join('\n'), signal);
       const outcome = outcomeOf(answer, url);
       const said = answerSchema.safeParse(jsonOf(answer)).data ?? {};
-      if (outcome === 'too_large') return { kept: false, reason: 'larger than Splunk takes' };
+      if (outcome === 'too_large') return { kept: false, reason: 'too_large' };
       if (outcome === 'refused') {
         // 7: the index is not the token's; 10 and 11: the channel is missing or wrong; 14: acknowledgement is off
         if ([7, 10, 11, 14].includes(said.code ?? 0))
@@ -80,7 +80,7 @@ export function createSplunkSink({ url, token, caFile, ackMs = 25_000 }: SplunkO
             'service_unreachable',
             `Splunk at ${url} refuses the token or its channel (code ${said.code}).`,
           );
-        return { kept: false, reason: `Splunk code ${said.code ?? 'none'}` };
+        return { kept: false, reason: `splunk_${said.code ?? 'refused'}` };
       }
       if (said.ackId === undefined)
         throw new CodedError(

@@ -63,8 +63,7 @@ export function createSyslogSink(options: SyslogOptions): Sink {
         const message = toSyslog(entryEvent(indexed), options.format);
         const bytes = Buffer.byteLength(message);
         if (bytes <= mostBytes) messages.push(message);
-        else
-          refused.push({ index: indexed.index, reason: `${bytes} bytes, the receiver takes ${mostBytes}` });
+        else refused.push({ index: indexed.index, reason: 'too_large' });
       }
       await send(messages, signal);
       return refused;

@@ -1,13 +1,8 @@
 import type { Duplex } from 'node:stream';
+import type { egressRefusals } from '@lemniscate/shared/protocol/session-event.ts';
 
 /** Why a connection was not made. */
-export type EgressRefusal =
-  | 'malformed'
-  | 'not_listed'
-  | 'unresolved'
-  | 'private_address'
-  | 'unreachable'
-  | 'too_many';
+export type EgressRefusal = Exclude<(typeof egressRefusals)[number], 'other'>;
 
 /** One attempt to reach the outside, or the end of a connection that was made. `host` is what the sandbox wrote; empty where that was no host. */
 export type EgressReport =

@@ -3,6 +3,8 @@ import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { extendChain, unopened } from '@lemniscate/shared/audit/chain.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import type { Sink } from '../../application/ports/sink.ts';
+import { resendBatch } from '../../application/resend-range.ts';
 import { resumeSink, shipBatch } from '../../application/ship-to-sink.ts';
 import { createLogDatabase, executed, noDatabase, opened } from '../../testing/database.ts';
 import type { LogDatabase } from '../../testing/database.ts';
@@ -187,6 +189,52 @@ test(
     );
     assert.equal(told.rows.length, 1);
     assert.match(told.rows[0]?.body.toString() ?? '', /"entry":"session:s_late:1:[0-9a-f]{16}"/);
+  },
+);
+
+test(
+  'what a receiver keeps in part is set aside as a range, and told with how many are not there',
+  { skip: noDatabase },
+  async () => {
+    const [store, seals] = [createStore(), createSeals()];
+    const handed: (readonly [entries: number, handing: string | undefined])[] = [];
+    const sink: Sink = {
+      name: 'test:some',
+      tellsWhich: false,
+      open: () => Promise.resolve(null),
+      deliver: (batch, _, handing) => {
+        handed.push([batch.length, handing]);
+        const [first, last] = [batch[0], batch.at(-1)];
+        if (first === undefined || last === undefined || handing === 'singly') return Promise.resolve([]);
+        return Promise.resolve([
+          { index: first.index, reason: 'rejected_some', among: { last: last.index, refused: 2 } },
+        ]);
+      },
+      anchor: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    };
+    const upTo = { ...store, read: (at: number, _: number, bytes: number) => store.read(at, 4 - at, bytes) };
+    assert.equal(await shipBatch({ store: upTo, seals }, sink, 0), 4);
+    const { rows } = await database.owner.query(
+      `SELECT index, reason FROM audit_dead_letters WHERE sink = 'test:some'`,
+    );
+    assert.deepEqual(rows, [{ index: '0', reason: 'rejected_some:2_of_4' }]);
+    const told = await database.owner.query<{ body: Buffer }>(
+      `SELECT body FROM audit_entries WHERE type = 'log.undeliverable' ORDER BY seq DESC LIMIT 1`,
+    );
+    assert.match(
+      told.rows[0]?.body.toString() ?? '',
+      /"entry":"[^"]+","firstIndex":0,"lastIndex":3,"reason":"rejected_some","refused":2,"sink":"test:some","through":"[^"]+"/,
+    );
+    // a person wants the range again: each goes by itself
+    await database.owner.query(
+      `INSERT INTO audit_resends (id, sink, from_index, to_index, next_index) VALUES ('r', 'test:some', 0, 4, 0)`,
+    );
+    assert.equal(await resendBatch({ store, seals }, sink), true);
+    assert.deepEqual(handed, [
+      [4, 'together'],
+      [4, 'singly'],
+    ]);
   },
 );
 

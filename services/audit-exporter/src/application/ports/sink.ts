@@ -11,9 +11,14 @@ export interface SinkPosition {
 /** An entry that a receiver will never take, whatever is tried. */
 export interface RefusedEntry {
   readonly index: number;
-  /** What the receiver said, without the entry's words. */
+  /** A code of ours: a receiver's own sentence may quote the entry. */
   readonly reason: string;
+  /** Where the receiver said only how many it refuses: of the entries from `index` to here. */
+  readonly among?: { readonly last: number; readonly refused: number };
 }
+
+/** How entries are handed over: as many at once as fit, or each by itself, so that its answer is about it alone. */
+export type Handing = 'together' | 'singly';
 
 /** A receiver of the audit log. Driven by one caller, one call at a time. */
 export interface Sink {
@@ -26,6 +31,8 @@ export interface Sink {
   readonly start?: number | 'now' | { readonly anchor: string };
   /** Whether a range can be sent to it again; absent: it can. A file of entries in their order cannot take one twice. */
   readonly resends?: boolean;
+  /** Whether its answer says which entries of a request it refuses; absent: it does. */
+  readonly tellsWhich?: boolean;
   /** Whether it is told who the pseudonyms are; absent: it is. */
   readonly identities?: boolean;
   /**
@@ -36,10 +43,15 @@ export interface Sink {
   /**
    * Delivers entries in the order of their indexes. Resolves only when the receiver has proved that it keeps them
    * (written *and* synced, acknowledged, indexed); after a rejection nobody knows, and `open` is called next.
+   * @param handing `singly` for a range that a person wants sent again; absent: together
    * @returns the entries that it refuses for good; all others are kept
    * @throws CodedError `forbidden` when it does not accept our credentials: nothing is dropped, a person is needed
    */
-  deliver(batch: readonly IndexedEntry[], signal: AbortSignal): Promise<readonly RefusedEntry[]>;
+  deliver(
+    batch: readonly IndexedEntry[],
+    signal: AbortSignal,
+    handing?: Handing,
+  ): Promise<readonly RefusedEntry[]>;
   /**
    * Delivers signed checkpoints in the order of their numbers, each after the entries that it covers. Resolves on the same
    * proof as `deliver`; one that comes again adds nothing.

@@ -1,12 +1,14 @@
 import { checkpointEvent, entryEvent } from '@lemniscate/shared/audit/outgoing-event.ts';
 import type { OutgoingEvent } from '@lemniscate/shared/audit/outgoing-event.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import type { RefusedEntry, Sink } from '../../application/ports/sink.ts';
+import type { Handing, RefusedEntry, Sink } from '../../application/ports/sink.ts';
 
 /** What a receiver said of one request. */
 export type Judgement =
   /** It has proved that it keeps all but these, by their places in the request. */
   | { readonly kept: true; readonly refused: readonly { readonly place: number; readonly reason: string }[] }
+  /** It keeps all but so many and does not say which. The request must not come again: what it keeps would be there twice. */
+  | { readonly kept: 'some'; readonly rejected: number }
   /** The whole request is refused for what is in it; a smaller one may pass. */
   | { readonly kept: false; readonly reason: string };
 
@@ -14,12 +16,21 @@ export type Judgement =
 export interface Receiver {
   readonly kind: string;
   readonly place: string;
+  /** Whether an answer says which events of a request are refused; absent: it does. */
+  readonly tellsWhich?: boolean;
   /** Most bytes of encoded events in one request. */
   readonly mostBytes: number;
   encode(event: OutgoingEvent): string;
   /** @throws where the receiver, not what was sent, is at fault */
   send(events: readonly string[], signal: AbortSignal): Promise<Judgement>;
   close(): Promise<void>;
+}
+
+/** An event that was refused, or the first of some of which a number was. */
+interface Refused {
+  readonly at: number;
+  readonly reason: string;
+  readonly among?: { readonly last: number; readonly refused: number };
 }
 
 interface Encoded {
@@ -38,22 +49,24 @@ export function createReceiverSink(receiver: Receiver): Sink {
   /** The last event that the receiver has kept, to tell an entry that it refuses from a receiver that refuses everything. */
   let kept: string | null = null;
 
-  const send = async (
-    events: readonly Encoded[],
-    signal: AbortSignal,
-  ): Promise<{ at: number; reason: string }[]> => {
+  const send = async (events: readonly Encoded[], signal: AbortSignal): Promise<Refused[]> => {
     signal.throwIfAborted();
     const judgement = await receiver.send(
       events.map(({ text }) => text),
       signal,
     );
-    if (judgement.kept)
+    const [first] = events;
+    if (judgement.kept === 'some' && first !== undefined) {
+      const among = { last: events.at(-1)?.at ?? first.at, refused: judgement.rejected };
+      return [{ at: first.at, reason: 'rejected_some', among }];
+    }
+    if (judgement.kept === true)
       return judgement.refused.flatMap(({ place, reason }) => {
         const guilty = events[place];
         return guilty === undefined ? [] : [{ at: guilty.at, reason }];
       });
-    const [first] = events;
-    if (events.length === 1 && first !== undefined) return [{ at: first.at, reason: judgement.reason }];
+    const reason = judgement.kept === 'some' ? 'rejected' : judgement.reason;
+    if (events.length === 1 && first !== undefined) return [{ at: first.at, reason }];
     const half = Math.ceil(events.length / 2);
     // one after the other: the order within a chain must hold
     const left = await send(events.slice(0, half), signal);
@@ -64,18 +77,20 @@ export function createReceiverSink(receiver: Receiver): Sink {
   const keepsStill = async (signal: AbortSignal): Promise<boolean> => {
     if (kept === null) return false;
     const judgement = await receiver.send([kept], signal);
-    return judgement.kept && judgement.refused.length === 0;
+    return judgement.kept === true && judgement.refused.length === 0;
   };
 
   const sendAll = async (
     events: readonly OutgoingEvent[],
     signal: AbortSignal,
-  ): Promise<{ at: number; reason: string }[]> => {
+    handing: Handing,
+  ): Promise<Refused[]> => {
     if (!isOpen) throw new CodedError('internal', `The sink ${receiver.kind} is not open.`);
     const encoded = events.map((event, at): Encoded => ({ at, text: receiver.encode(event) }));
-    const refused: { at: number; reason: string }[] = [];
-    for (const group of groupByBytes(encoded, receiver.mostBytes))
-      refused.push(...(await send(group, signal)));
+    const refused: Refused[] = [];
+    const groups =
+      handing === 'singly' ? encoded.map((event) => [event]) : groupByBytes(encoded, receiver.mostBytes);
+    for (const group of groups) refused.push(...(await send(group, signal)));
     const guilty = new Set(refused.map(({ at }) => at));
     // one request of which something was refused may not say what
     if (refused.length === 0) kept = encoded.at(-1)?.text ?? kept;
@@ -95,15 +110,19 @@ export function createReceiverSink(receiver: Receiver): Sink {
       isOpen = true;
       return Promise.resolve(null);
     },
-    deliver: async (batch, signal) => {
-      const refused = await sendAll(batch.map(entryEvent), signal);
-      return refused.flatMap(({ at, reason }): RefusedEntry[] => {
-        const entry = batch[at];
-        return entry === undefined ? [] : [{ index: entry.index, reason }];
+    ...(receiver.tellsWhich === undefined ? {} : { tellsWhich: receiver.tellsWhich }),
+    deliver: async (batch, signal, handing = 'together') => {
+      const refused = await sendAll(batch.map(entryEvent), signal, handing);
+      return refused.flatMap(({ at, reason, among }): RefusedEntry[] => {
+        const [entry, last] = [batch[at], batch[among?.last ?? at]];
+        if (entry === undefined || last === undefined) return [];
+        const some = among === undefined ? {} : { among: { last: last.index, refused: among.refused } };
+        return [{ index: entry.index, reason, ...some }];
       });
     },
     anchor: async (checkpoints, signal) => {
-      const [refused] = await sendAll(checkpoints.map(checkpointEvent), signal);
+      const handing = receiver.tellsWhich === false ? 'singly' : 'together';
+      const [refused] = await sendAll(checkpoints.map(checkpointEvent), signal, handing);
       if (refused === undefined) return;
       throw new CodedError(
         'service_unreachable',

@@ -126,7 +126,7 @@ export async function decideCarry(
     if (!decision.accept) {
       await recordRejected(deps, tx, person, owner, {
         carry: row.id,
-        from: row.from_project,
+        fromProject: row.from_project,
         files: row.files.length,
       });
       return [];
@@ -137,7 +137,7 @@ export async function decideCarry(
       files: row.files,
       at: decision.at,
       by: person.subject,
-      how: `carried from ${row.from_project} version ${row.from_version}`,
+      how: { how: 'carried', fromProject: row.from_project, fromVersion: row.from_version },
     });
   });
 }

@@ -201,6 +201,11 @@ export async function merge(
   return { fault: null, notices };
 }
 
+/** Where a version came from that no session wrote, as its entry tells it. */
+type How =
+  | { readonly how: 'restored'; readonly fromVersion: number }
+  | { readonly how: 'carried'; readonly fromProject: string; readonly fromVersion: number };
+
 /** Files of another project's memory that a person has let in; each keeps the session that wrote it. */
 export async function mergeCarried(
   deps: Pick<MemoryDeps, 'audit'>,
@@ -211,7 +216,7 @@ export async function mergeCarried(
     readonly files: readonly MemoryFile[];
     readonly at: string;
     readonly by: string;
-    readonly how: string;
+    readonly how: How;
   },
 ): Promise<PushNotices> {
   await lockMemory(tx, owner);
@@ -253,7 +258,7 @@ async function writeVersion(
   deps: Pick<MemoryDeps, 'audit'>,
   tx: Transaction,
   { agent, project }: MemoryOwner,
-  change: { session: string | null; before: number; files: readonly MemoryFile[]; by: string; how?: string },
+  change: { session: string | null; before: number; files: readonly MemoryFile[]; by: string; how?: How },
 ): Promise<void> {
   const version = change.before + 1;
   await tx.query(
@@ -271,7 +276,7 @@ async function writeVersion(
         before: change.before,
         files: change.files.length,
         ...(change.session === null ? {} : { session: change.session }),
-        ...(change.how === undefined ? {} : { how: change.how }),
+        ...change.how,
       },
     },
   ]);
@@ -338,7 +343,7 @@ export async function restoreMemory(
       );
     const old = change.version === 0 ? { files: [] } : await readVersion(tx, owner, change.version);
     if (old === null) throw new CodedError('not_found', `The memory has no version ${change.version}.`);
-    const how = `restored ${change.version}`;
+    const how: How = { how: 'restored', fromVersion: change.version };
     await writeVersion(deps, tx, owner, {
       session: null,
       before: current,

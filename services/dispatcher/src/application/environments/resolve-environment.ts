@@ -133,7 +133,7 @@ async function decide(
   const why = whyNot(found);
   if (environment.onMissing === 'proceed') {
     await tell('environment.skipped', { key: needed.key, why });
-    return { kind: 'without', why };
+    return { kind: 'without', why: sentences[why] };
   }
   if (failed !== null && found.building === null)
     return {
@@ -161,15 +161,21 @@ async function decide(
     why,
     ...(building === null ? {} : { environment: building }),
   });
-  await park(deps, tx, session, needed.key, `${why} It waits for ${building ?? 'a build of it'}.`);
+  await park(deps, tx, session, needed.key, `${sentences[why]} It waits for ${building ?? 'a build of it'}.`);
   return { kind: 'parked' };
 }
 
-function whyNot({ ready, earlier }: Found): string {
-  if (ready !== null) return 'The environment is stale: it is older than the policy lets it be.';
-  return earlier
-    ? 'The environment is stale: the image, the prepare text or a lockfile has changed since it was built.'
-    : 'The environment is missing: it has not been built yet.';
+/** Why a session goes on without: the log has the code, the session's people the sentence. */
+const sentences = {
+  too_old: 'The environment is stale: it is older than the policy lets it be.',
+  changed:
+    'The environment is stale: the image, the prepare text or a lockfile has changed since it was built.',
+  not_built: 'The environment is missing: it has not been built yet.',
+} as const;
+
+function whyNot({ ready, earlier }: Found): keyof typeof sentences {
+  if (ready !== null) return 'too_old';
+  return earlier ? 'changed' : 'not_built';
 }
 
 /** The very commit that the session begins from, so that the build finds the same lockfiles. */

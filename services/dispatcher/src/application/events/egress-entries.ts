@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
@@ -12,8 +13,7 @@ export function egressEntries(claim: AttemptClaim, events: readonly ServerEvent[
   };
   return events.flatMap((event): AuditDraft[] => {
     if (event.type !== 'egress') return [];
-    // an entry's name is never empty
-    const host = event.host === '' ? 'unreadable' : event.host;
+    const host = isHostName(event.host) ? event.host : 'unreadable';
     if (event.outcome === 'closed') {
       const { port, sentBytes = 0, receivedBytes = 0, durationMs = 0 } = event;
       const body = { host, port, sentBytes, receivedBytes, durationMs };
@@ -25,8 +25,13 @@ export function egressEntries(claim: AttemptClaim, events: readonly ServerEvent[
           {
             ...common,
             type: 'egress.refused',
-            body: { host, port: event.port, reason: event.why ?? 'refused' },
+            body: { host, port: event.port, reason: event.why ?? 'other' },
           },
         ];
   });
 }
+
+/** The sandbox writes what it likes where a host belongs: what no name server would be asked for is not told. */
+const isHostName = (host: string): boolean => hostName.test(host) || isIP(host) !== 0;
+const hostName =
+  /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i;

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isCodedError } from '../errors/coded-error.ts';
+import { extendChain, unopened } from './chain.ts';
+import { contentMembers } from './catalogue.ts';
+import type { AuditDraft } from './entry.ts';
+import { fitMember, memberFormats, withheld } from './members.ts';
+import type { MemberFormat } from './members.ts';
+
+/** What a model, a program, a person or a receiver might say. */
+const sentences = [
+  'const PLANTED = await fetch(secretUrl);',
+  'the password is PLANTED',
+  'first PLANTED line\nsecond line',
+  '\u001b[2JPLANTED',
+  `PLANTED ${'x'.repeat(5_000)}`,
+];
+/** Formats of one line, whose words administrators, the directory, a repository or our own rules choose. */
+const lines: readonly MemberFormat[] = ['name', 'path', 'reason'];
+
+test('no sentence gets into a member that is no line, however it comes', () => {
+  const strict = [...memberFormats].filter(([, format]) => !lines.includes(format));
+  assert.ok(strict.length > 80);
+  for (const [member] of strict)
+    for (const sentence of sentences) {
+      assert.equal(fitMember(member, sentence), withheld, member);
+      assert.deepEqual(fitMember(member, [sentence]), [withheld], member);
+      assert.doesNotMatch(
+        JSON.stringify(fitMember(member, { [sentence]: 1, a: sentence })),
+        /PLANTED/,
+        member,
+      );
+    }
+});
+
+test('members of one line are known, few, and hold one line', () => {
+  const loose = [...memberFormats].filter(([, format]) => lines.includes(format)).map(([member]) => member);
+  assert.deepEqual(
+    loose.toSorted(),
+    [
+      // names that administrators, projects and the directory give
+      ...[
+        'after',
+        'agent',
+        'before',
+        'costCentre',
+        'driver',
+        'fromProject',
+        'model',
+        'name',
+        'of',
+        'owner',
+        'pool',
+      ],
+      ...[
+        'priceBook',
+        'principal',
+        'project',
+        'provider',
+        'rules',
+        'scope',
+        'service',
+        'sink',
+        'skill',
+        'skills',
+      ],
+      ...['target', 'told', 'user', 'credential'],
+      // people, as the directory has them until a pseudonym stands in their place
+      ...['acceptedBy', 'account', 'actor', 'person'],
+      // files read and modified
+      ...['acceptedFiles', 'files', 'flaggedFiles', 'path', 'rejectedFiles'],
+      // the policy's own words: `logged-reasons.test.ts`
+      'reasons',
+    ].toSorted(),
+  );
+  for (const member of loose)
+    for (const sentence of sentences) {
+      const fitted = fitMember(member, sentence);
+      assert.ok(typeof fitted === 'string' && fitted.length <= 4096, member);
+      assert.doesNotMatch(fitted, /[\n\u001b]/, member);
+    }
+  assert.equal(fitMember('path', 'src/übung 1.ts'), 'src/übung 1.ts');
+});
+
+test('a member that is in no line of the table is refused where it holds text, and told without it', () => {
+  const append = (body: AuditDraft['body']) => () =>
+    extendChain(
+      unopened('fleet:main'),
+      [{ type: 'server.left', subject: 'srv', body }],
+      '2026-11-30T12:00:00.000Z',
+    );
+  append({ somethingNew: 7, another: [true, null], nested: { a: 1 } })();
+  for (const body of [
+    { remark: 'PLANTED' },
+    { list: ['PLANTED'] },
+    { deep: { a: ['PLANTED'] } },
+    { map: { 'a b': 1 } },
+  ])
+    assert.throws(append(body), (error: unknown) => {
+      return isCodedError(error, 'internal') && !error.message.includes('PLANTED');
+    });
+  assert.deepEqual(
+    contentMembers.filter((member) => memberFormats.has(member)),
+    [],
+  );
+});
+
+test('what somebody outside has chosen keeps no act out of the log', () => {
+  const { entries } = extendChain(
+    unopened('fleet:main'),
+    [
+      {
+        type: 'egress.refused',
+        subject: 'srv',
+        body: { host: 'PLANTED code();', port: 1, reason: 'I am PLANTED' },
+      },
+    ],
+    '2026-11-30T12:00:00.000Z',
+  );
+  const text = Buffer.from(entries[1]?.body ?? []).toString();
+  assert.doesNotMatch(text, /PLANTED/);
+  assert.match(text, /"host":"\(withheld\)","port":1,"reason":"\(withheld\)"/);
+});
