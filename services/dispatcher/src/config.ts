@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readEnvironment, variable } from '@lemniscate/shared/config/environment.ts';
+import { bucketEncryptions } from '@lemniscate/shared/storage/bucket-encryption.ts';
 import { usualBounds } from '@lemniscate/shared/policy/policy-parts.ts';
 import { isIP } from 'node:net';
 import type { FirstAdministrators } from './application/access/logins.ts';
@@ -19,6 +20,10 @@ const dispatcherVariables = z.object({
   REDIS_URL: variable.url('redis:', 'rediss:').transform((text) => new URL(text)),
   S3_ENDPOINT: variable.url('http:', 'https:'),
   S3_BUCKET: variable.text().default('lemniscate'),
+  /** How the bucket is asked to encrypt what it keeps, and held to it by each answer. `bucket`: as it does by itself, warned of where it says nothing. */
+  S3_ENCRYPTION: variable.oneOf(bucketEncryptions).default('bucket'),
+  /** Of `aws:kms`: the key; absent: the account's own for S3. */
+  S3_ENCRYPTION_KEY: variable.text().optional(),
   AWS_ACCESS_KEY_ID: variable.text(),
   AWS_SECRET_ACCESS_KEY: variable.secret(),
   AWS_REGION: variable.text().default('us-east-1'),

@@ -140,9 +140,15 @@ export async function openContents(
     region: config.AWS_REGION,
     accessKeyId: config.AWS_ACCESS_KEY_ID,
     secretAccessKey: config.AWS_SECRET_ACCESS_KEY,
+    encryption: config.S3_ENCRYPTION,
+    encryptionKey: config.S3_ENCRYPTION_KEY,
   });
   parts.defer(() => objects.close());
-  await objects.prepare();
+  if ((await objects.prepare()) === null)
+    log.warn(
+      { bucket: config.S3_BUCKET },
+      'the bucket does not say that it encrypts what it keeps: give it a default encryption, or set S3_ENCRYPTION',
+    );
   const watch = createPositionWatch({ database, log });
   parts.defer(() => watch.close());
   return { objects, watch, segments: createSegments({ objects, clock: systemClock, log }) };

@@ -2,15 +2,18 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   GetObjectLockConfigurationCommand,
+  HeadObjectCommand,
   ListObjectVersionsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { encryptionMembers, requireEncrypted } from '@lemniscate/shared/storage/bucket-encryption.ts';
+import type { EncryptionOptions } from '@lemniscate/shared/storage/bucket-encryption.ts';
 
-export interface BucketOptions {
+export interface BucketOptions extends EncryptionOptions {
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;
@@ -93,13 +96,23 @@ export function openBucket(options: BucketOptions, place: string): Bucket {
               ChecksumAlgorithm: 'SHA256' as const,
             };
       try {
-        await client.send(
-          new PutObjectCommand({ Bucket, Key, Body, IfNoneMatch: '*', ...lock }),
-          within(signal),
+        const command = { Bucket, Key, Body, IfNoneMatch: '*', ...lock, ...encryptionMembers(options) };
+        requireEncrypted(
+          options,
+          'encryption',
+          await client.send(new PutObjectCommand(command), within(signal)),
         );
         return 'written';
       } catch (error) {
-        if (statusOf(error) === 412) return 'there';
+        if (statusOf(error) === 412) {
+          // what was written before may have been refused for lying there in the clear
+          if (Object.keys(encryptionMembers(options)).length > 0) {
+            const there = await named(client.send(new HeadObjectCommand({ Bucket, Key }), within(signal)));
+            requireEncrypted(options, 'encryption', there);
+          }
+          return 'there';
+        }
+        if (isCodedError(error)) throw error;
         throw nameFault(error, place);
       }
     },
@@ -110,7 +123,8 @@ export function openBucket(options: BucketOptions, place: string): Bucket {
           `The audit bucket ${place} locks every object by a default retention, so who a person is could not be erased ` +
             'there. Take the default retention off the bucket (lockDays locks what the log needs), or set identities: false.',
         );
-      await named(client.send(new PutObjectCommand({ Bucket, Key, Body }), within(signal)));
+      const command = new PutObjectCommand({ Bucket, Key, Body, ...encryptionMembers(options) });
+      requireEncrypted(options, 'encryption', await named(client.send(command, within(signal))));
     },
     remove: async (Key, signal) => {
       // no version is named: in a bucket with versioning this only hides the object

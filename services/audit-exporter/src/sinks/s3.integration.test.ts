@@ -29,8 +29,9 @@ async function makePlace() {
     }
     return lines;
   };
-  const create = () =>
+  const create = (more: { readonly encryption?: 'AES256' } = {}) =>
     createS3Sink({
+      ...more,
       endpoint: endpoint ?? '',
       bucket,
       prefix: 'audit',
@@ -78,3 +79,23 @@ test('the last segment is found among many, however they are cut', { skip: noS3 
   await sink.close();
   await place.remove();
 });
+
+test(
+  'a bucket that does not encrypt as it is asked to gets nothing, also on the second try',
+  { skip: noS3 },
+  async () => {
+    const place = await makePlace();
+    const log = sampleLog(3);
+    const sink = place.create({ encryption: 'AES256' });
+    // the second finds what the first has written there
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      await sink.open();
+      await assert.rejects(sink.deliver(log, AbortSignal.timeout(10_000)), {
+        code: 'storage_failed',
+        message: /encryption asks for AES256/,
+      });
+    }
+    await sink.close();
+    await place.remove();
+  },
+);

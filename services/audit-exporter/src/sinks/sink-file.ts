@@ -5,6 +5,7 @@ import { checkpointLineSchema } from '@lemniscate/shared/audit/checkpoint-line.t
 import { readNote } from '@lemniscate/shared/audit/checkpoint.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { parse } from 'yaml';
+import { bucketEncryptions } from '@lemniscate/shared/storage/bucket-encryption.ts';
 import { z } from 'zod';
 
 /** A secret by reference: `{ env: NAME }` or `{ file: PATH }`; never the secret itself. */
@@ -66,6 +67,8 @@ const sinkKind = z.discriminatedUnion('kind', [
     accessKeyId: z.string().min(1),
     secretAccessKey: secretReference,
     lockDays: z.int().min(1).optional(),
+    encryption: z.enum(bucketEncryptions).optional(),
+    encryptionKey: z.string().min(1).optional(),
   }),
 ]);
 export type SinkEntry = z.infer<typeof sinkKind>;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import {
   CopyObjectCommand,
@@ -15,10 +15,16 @@ import type { ListObjectVersionsCommandOutput } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import {
+  encryptionHeaders,
+  encryptionMembers,
+  requireEncrypted,
+} from '@lemniscate/shared/storage/bucket-encryption.ts';
+import type { EncryptionOptions } from '@lemniscate/shared/storage/bucket-encryption.ts';
 import { keyPrefixes } from '../../application/ports/object-store.ts';
 import type { ObjectStore } from '../../application/ports/object-store.ts';
 
-export interface ObjectStoreOptions {
+export interface ObjectStoreOptions extends EncryptionOptions {
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;
@@ -27,8 +33,12 @@ export interface ObjectStoreOptions {
 }
 
 export interface S3ObjectStore extends ObjectStore {
-  /** Creates the bucket when it is missing. @throws CodedError `storage_failed` */
-  prepare(): Promise<void>;
+  /**
+   * Creates the bucket when it is missing, and writes a byte to see what becomes of it.
+   * @returns how the bucket says that it encrypts what it keeps; null: it does not say so
+   * @throws CodedError `storage_failed`, also where it does not encrypt as it is asked to
+   */
+  prepare(): Promise<string | null>;
   close(): void;
 }
 
@@ -58,6 +68,12 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
   });
   const { bucket: Bucket } = options;
   const short = (): { abortSignal: AbortSignal } => ({ abortSignal: AbortSignal.timeout(shortCallMs) });
+  const write = async (Key: string, Body: Uint8Array) => {
+    const command = new PutObjectCommand({ Bucket, Key, Body, ...encryptionMembers(options) });
+    const answer = await client.send(command, short());
+    requireEncrypted(options, 'S3_ENCRYPTION', answer);
+    return answer;
+  };
   /**
    * Removes an object with every version of it. A bucket with versioning (also one where it is suspended) answers a deletion
    * with a marker, and keeps the bytes: an erasure that stopped there would have erased nothing. Others cost no second call.
@@ -81,11 +97,15 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
             if (statusOf(failure) !== 409) throw failure;
           });
         }
+        const Key = `incoming/probe/${randomUUID()}`;
+        const answer = await write(Key, Buffer.from('?'));
+        await remove(Key);
+        return answer.ServerSideEncryption ?? null;
       }),
     put: (Key, bytes) =>
       guard(options, `write ${Key}`, async () => {
         requireKnown(Key);
-        await client.send(new PutObjectCommand({ Bucket, Key, Body: bytes }), short());
+        await write(Key, bytes);
       }),
     get: (Key) =>
       guard(options, `read ${Key}`, async () => {
@@ -115,15 +135,20 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
           Key,
           ContentLength: bytes,
           ChecksumSHA256: checksum,
+          ...encryptionMembers(options),
         });
+        const encryption = encryptionHeaders(options);
         // As headers, not in the query: what is in the query binds nothing that the sender sends.
-        const signed = new Set(['content-length', 'x-amz-checksum-sha256']);
+        const signed = new Set(['content-length', 'x-amz-checksum-sha256', ...Object.keys(encryption)]);
         const url = await getSignedUrl(client, command, {
           expiresIn: seconds,
           unhoistableHeaders: signed,
           signableHeaders: new Set([...signed, 'host']),
         });
-        return { url, headers: { 'content-length': String(bytes), 'x-amz-checksum-sha256': checksum } };
+        return {
+          url,
+          headers: { 'content-length': String(bytes), 'x-amz-checksum-sha256': checksum, ...encryption },
+        };
       }),
     presignGet: (Key, seconds) =>
       guard(options, `sign a download of ${Key}`, () =>
@@ -141,7 +166,7 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
           await remove(from);
           return 'mismatch';
         }
-        await client.send(
+        const copied = await client.send(
           new CopyObjectCommand({
             Bucket,
             Key: to,
@@ -149,11 +174,13 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
             // What the sender called it is not signed: a page of theirs would open in the browser of whoever reads it.
             MetadataDirective: 'REPLACE',
             ContentType: 'application/octet-stream',
+            ...encryptionMembers(options),
             // Whoever holds the address could write again between check and copy; then this fails.
             ...(found.ETag === undefined ? {} : { CopySourceIfMatch: found.ETag }),
           }),
           { abortSignal },
         );
+        requireEncrypted(options, 'S3_ENCRYPTION', copied);
         await remove(from);
         return 'adopted';
       }),
@@ -220,7 +247,7 @@ async function guard<Result>(
   try {
     return await call();
   } catch (error) {
-    if (isCodedError(error, 'internal')) throw error;
+    if (isCodedError(error)) throw error;
     throw storageFailed(options, what, error);
   }
 }
