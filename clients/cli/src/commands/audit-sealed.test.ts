@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -16,7 +16,7 @@ import { checkpointOf, makeKey, signCheckpoint, treeOf } from '@lemniscate/share
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { Command } from 'commander';
 import { registerAuditVerify } from './audit-verify.ts';
-import type { AuditVerification } from './audit-verify.ts';
+import type { AuditVerification, AuditVerifyIo } from './audit-verify.ts';
 
 const pair = makeKey();
 const session = (id: string, call: string) =>
@@ -305,4 +305,84 @@ test('over the API: an entry that the log has left out is found by its age; a yo
   };
   assert.deepEqual(await prove(t, leftOut(2)), { fault: 'not_covered', covered: 0 });
   assert.deepEqual(await prove(t, leftOut(0.5)), { fault: null, covered: 0 });
+});
+
+/** Evidence of a session, asked of a fleet, and what is verified of it without one. */
+async function evidence(t: TestContext, answer: (path: string) => unknown, anchor?: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'audit-evidence-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const [file, from] = [join(folder, 's_1.evidence'), join(folder, 'anchor')];
+  if (anchor !== undefined) await writeFile(from, anchor);
+  const run = async (arguments_: string[], fetchJson: AuditVerifyIo['fetchJson']) => {
+    const stdout = new PassThrough();
+    let exitCode = -1;
+    const program = new Command().exitOverride();
+    registerAuditVerify(program, { stdout, setExitCode: (code) => (exitCode = code), fetchJson });
+    await program.parseAsync(['audit', ...arguments_, '--key', pair.key.text], { from: 'user' });
+    return { exitCode, text: String(stdout.read()) };
+  };
+  const more = anchor === undefined ? [] : ['--from', from];
+  const written = await run(['evidence', '--session', 's_1', '--out', file, ...more], async (path, schema) =>
+    schema.parse(answer(path)),
+  );
+  return {
+    file,
+    from,
+    written,
+    verify: async (...arguments_: string[]) => {
+      const { text } = await run(['verify', '--json', '--file', file, ...arguments_], () =>
+        Promise.reject(new Error('the fleet was asked')),
+      );
+      const result = JSON.parse(text) as AuditVerification;
+      return {
+        fault: result.faults[0]?.fault ?? null,
+        covered: result.sealed?.covered,
+        entries: result.entries,
+      };
+    },
+  };
+}
+
+test('evidence of one session verifies offline: inclusion and growth, with the public key alone', async (t) => {
+  const { verify, written, file, from } = await evidence(t, fleet(lines, checkpoints), checkpoints[1]);
+  assert.equal(written.exitCode, 0);
+  const whole = { fault: null, covered: 9, entries: 3 };
+  assert.deepEqual(await verify(), whole);
+  assert.deepEqual(await verify('--session', 's_1', '--from', from), whole);
+  await assert.rejects(verify('--session', 's_2'), { code: 'request_invalid' });
+  // it has one session and no more: the other entries of the log are not in it
+  const text = await readFile(file, 'utf8');
+  assert.ok(!text.includes('session:s_0') && !text.includes('session:s_2'));
+});
+
+test('evidence that was forged is found, and an anchor that it knows nothing of is told', async (t) => {
+  const honest = await evidence(t, fleet(lines, checkpoints), checkpoints[1]);
+  const text = await readFile(honest.file, 'utf8');
+  const forge = async (change: (line: string) => string) => {
+    await writeFile(honest.file, text.split('\n').map(change).join('\n'));
+    return (await honest.verify('--from', honest.from)).fault;
+  };
+  assert.equal(await forge((line) => line), null);
+  const swapHash = (line: string) => line.replace(/[0-9a-f]{64}/, 'ab'.repeat(32));
+  const of = (path: string, change: (line: string) => string) => (line: string) =>
+    line.startsWith(`{"path":"${path}`) ? change(line) : line;
+  assert.equal(await forge(of('/v1/audit/proofs/inclusion', swapHash)), 'not_included');
+  assert.equal(await forge(of('/v1/audit/proofs/consistency', swapHash)), 'inconsistent');
+  assert.equal(
+    await forge(of('/v1/audit/chains/session', (line) => line.replace(/"body":"./, '"body":"A'))),
+    'wrong_digest',
+  );
+  assert.equal(
+    await forge(of('/v1/audit/checkpoints', (line) => line.replaceAll(/\\n9\\n/g, '\\n8\\n'))),
+    'checkpoint_forged',
+  );
+  // another history, its evidence made by whoever rules that database
+  const rebuilt = await evidence(t, fleet(linesOf('1', 'x', '3'), checkpoints));
+  assert.equal(rebuilt.written.exitCode, 1);
+  assert.equal((await rebuilt.verify()).fault, 'not_included');
+  const without = await evidence(t, fleet(lines, checkpoints));
+  await assert.rejects(without.verify('--from', honest.from), {
+    code: 'request_invalid',
+    message: /same --from/,
+  });
 });

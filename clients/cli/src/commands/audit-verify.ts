@@ -10,6 +10,7 @@ import { chainFault, createChainVerifier } from '@lemniscate/shared/audit/verify
 import type { ChainFault, ExpectedEnd } from '@lemniscate/shared/audit/verify.ts';
 import { describeSeal, readAnchor, readLogKey } from './audit-checkpoints.ts';
 import type { SealResult } from './audit-checkpoints.ts';
+import { openEvidence, recordAnswers, writeEvidence } from './audit-evidence.ts';
 import { createActingPeople, describePeople } from './audit-people.ts';
 import type { ActingPeople, ActingPerson } from './audit-people.ts';
 import { proveOnline } from './audit-proofs.ts';
@@ -66,6 +67,8 @@ Exit code 0: whole. 1: broken, with the first broken entry of each chain.
   lemniscate audit verify --file FOLDER --key log-key.pem.pub
                                                  a copy of what the S3 sink wrote: segments, checkpoints, manifests
   … --session s_…                                and what the export has of one session
+  lemniscate audit verify --file s_….evidence --key KEY
+                                                 what "lemniscate audit evidence" wrote of one session, without the fleet
   … --from ANCHOR                                and held against a checkpoint from elsewhere (a SIEM, Object Lock); a line
                                                  of a .checkpoints file has what it takes to walk only what is behind it
   lemniscate audit verify --session s_… --key KEY
@@ -94,6 +97,24 @@ export function registerAuditVerify(program: Command, io: AuditVerifyIo): void {
       io.stdout.write(options.json === true ? `${visibleJson(result)}\n` : describe(result));
       io.setExitCode(result.verified ? 0 : 1);
     });
+  audit
+    .command('evidence')
+    .description(
+      'Verifies a session and writes what it takes to do so without the fleet: entries, checkpoint, proofs.',
+    )
+    .requiredOption('--session <id>', 'the session')
+    .requiredOption('--key <key>', 'the log’s public key, or a file with it')
+    .requiredOption('--out <path>', 'a new file')
+    .option('--from <path>', 'a checkpoint from outside, from which the log is proved to have only grown')
+    .action(
+      async (options: Required<Pick<Options, 'session' | 'key'>> & Options & { readonly out: string }) => {
+        const recorded = recordAnswers(io, options.session);
+        const result = await verifySession(recorded.answers, options.session, new Map(), options);
+        await writeEvidence(options.out, recorded.text());
+        io.stdout.write(describe(result));
+        io.setExitCode(result.verified ? 0 : 1);
+      },
+    );
 }
 
 async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVerification> {
@@ -104,7 +125,17 @@ async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVe
     );
   if (options.file !== undefined && options.anchor !== undefined)
     throw new CodedError('request_invalid', '--file works without the fleet; leave out --anchor.');
-  if (options.file !== undefined) return verifyExport(options.file, options);
+  if (options.file !== undefined) {
+    const evidence = await openEvidence(options.file);
+    if (evidence === null) return verifyExport(options.file, options);
+    const { session = evidence.session } = options;
+    if (session !== evidence.session)
+      throw new CodedError(
+        'request_invalid',
+        `This evidence is of session ${evidence.session}, not of ${session}.`,
+      );
+    return verifySession(evidence.answers, session, new Map(), options);
+  }
   const anchors = options.anchor === undefined ? null : await walkFile(options.anchor);
   // an anchor that is broken itself proves nothing
   if (anchors !== null && !anchors.result.verified) return anchors.result;
@@ -115,7 +146,17 @@ async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVe
       'Give --key with --file for the whole log, or with --session for one.',
     );
   if (options.session === undefined) return walkAll(io, ends);
-  const chain = sessionChain(options.session);
+  return verifySession(io, options.session, ends, options);
+}
+
+/** One session, as the fleet answers or has answered. */
+async function verifySession(
+  io: Pick<AuditVerifyIo, 'fetchJson'>,
+  session: string,
+  ends: ReadonlyMap<string, ChainEnd>,
+  options: Options,
+): Promise<AuditVerification> {
+  const chain = sessionChain(session);
   const people = createActingPeople();
   const walked = await walkChain(io, chain, ends.get(chain), {}, people);
   const result = gather([walked], people);
@@ -125,7 +166,7 @@ async function verifyAudit(options: Options, io: AuditVerifyIo): Promise<AuditVe
 
 /** The session's last entry is in the signed log, and that log begins with the one that an anchor stands for. */
 async function proveSession(
-  io: AuditVerifyIo,
+  io: Pick<AuditVerifyIo, 'fetchJson'>,
   entry: ProvedEntry,
   result: AuditVerification,
   options: Options,
