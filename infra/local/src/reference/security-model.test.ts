@@ -18,8 +18,8 @@ const rowsOf = (page: string): string[] =>
     .split('\n')
     .filter((line) => /^\| (?!threat|rule|-)/.test(line));
 
-test('every threat and every rule of governance names a test that exists', () => {
-  const pages = [rowsOf('security-model.md'), rowsOf('governance-proof.md')];
+test('every threat and every rule of governance and of the audit log names a test that exists', () => {
+  const pages = [rowsOf('security-model.md'), rowsOf('governance-proof.md'), rowsOf('audit-proof.md')];
   for (const rows of pages) assert.ok(rows.length >= 20);
   const rows = pages.flat();
   for (const row of rows) {
