@@ -109,6 +109,15 @@ export const alerts: readonly Alert[] = [
     summary: 'Deliveries of the audit log to {{ $labels.sink }} fail.',
   },
   {
+    name: 'LemniscateExportRefused',
+    runbook: 'export-lag',
+    expression:
+      '(max by (sink) (lemniscate_export_set_aside) - (max by (sink) (lemniscate_export_set_aside offset 1h) or 0 * max by (sink) (lemniscate_export_set_aside))) > 0',
+    for: '1m',
+    severity: 'ticket',
+    summary: 'The sink {{ $labels.sink }} refused for good what it was sent: {{ $value }} in the last hour.',
+  },
+  {
     name: 'LemniscateSealFailing',
     runbook: 'export-lag',
     expression: 'max(lemniscate_export_seal_failing) == 1',

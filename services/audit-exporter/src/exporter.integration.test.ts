@@ -252,7 +252,7 @@ test(
       pending: 0,
       size: await logSize(),
       sealFailure: null,
-      sinks: [{ name: `file:${file}`, behind: 0, lagSeconds: 0, failure: null }],
+      sinks: [{ name: `file:${file}`, behind: 0, lagSeconds: 0, setAside: 0, failure: null }],
     });
     assert.equal((await health('/none')).status, 404);
     await database.append(sessionChain('s_health'), [executed(2), closed]);

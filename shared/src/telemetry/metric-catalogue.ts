@@ -77,6 +77,7 @@ export const metricCatalogue = {
   lemniscate_export_seal_failing: gauge('1 while no checkpoint of the audit log can be signed.'),
   lemniscate_export_behind_entries: gauge('Entries that a sink has not confirmed.', 'sink'),
   lemniscate_export_lag_seconds: gauge('Age of the oldest of them.', 'sink'),
+  lemniscate_export_set_aside: gauge('How often a sink refused for good what it was sent.', 'sink'),
   lemniscate_export_sink_failing: gauge('1 while deliveries to a sink fail.', 'sink'),
   lemniscate_certificate_expiry_seconds: gauge('When the certificate of this service expires (epoch).'),
   process_start_time_seconds: gauge('When this process began (epoch).'),

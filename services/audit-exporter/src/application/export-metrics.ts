@@ -24,6 +24,7 @@ export function exportMetrics({
     one('lemniscate_export_seal_failing', sealFailure === null ? 0 : 1),
     each('lemniscate_export_behind_entries', ({ behind }) => behind),
     each('lemniscate_export_lag_seconds', ({ lagSeconds }) => lagSeconds),
+    each('lemniscate_export_set_aside', ({ setAside }) => setAside),
     each('lemniscate_export_sink_failing', ({ failure }) => (failure === null ? 0 : 1)),
   ];
 }

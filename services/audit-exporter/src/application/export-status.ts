@@ -7,6 +7,8 @@ export interface SinkStatus {
   readonly behind: number;
   /** Age of the oldest of them. */
   readonly lagSeconds: number;
+  /** How often something was set aside because it refuses it for good. */
+  readonly setAside: number;
   readonly failure: string | null;
 }
 

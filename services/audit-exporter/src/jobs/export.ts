@@ -66,12 +66,14 @@ export function startExport(deps: ExportDeps): Export {
     const [role, term, shipping] = [terms.role(), terms.term(), ships];
     if (term === null) return { role, pending: 0, size: 0, sealFailure: null, sinks: [] };
     const { pending, size, at } = await term.store.backlog(shipping.map((ship) => ship.next() ?? 0));
+    const setAside = await term.store.setAside();
     const status = shipping.map((ship, place): SinkStatus => {
       const oldest = at[place] ?? null;
       return {
         name: ship.sink,
         behind: Math.max(0, size - (ship.next() ?? 0)),
         lagSeconds: oldest === null ? 0 : Math.max(0, (now().getTime() - Date.parse(oldest)) / 1_000),
+        setAside: setAside.get(ship.sink) ?? 0,
         failure: ship.failure(),
       };
     });

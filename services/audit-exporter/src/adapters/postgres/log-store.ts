@@ -93,6 +93,12 @@ export function createLogStore(query: Query): LogStore {
       );
     },
     backlog: (from) => readBacklog(query, from),
+    setAside: async () => {
+      const rows = await query<{ sink: string; count: string }>(
+        'SELECT sink, count(*) AS count FROM audit_dead_letters GROUP BY sink',
+      );
+      return new Map(rows.map(({ sink, count }) => [sink, Number(count)]));
+    },
   };
 }
 

@@ -27,6 +27,8 @@ export interface LogStore {
   closeResend(id: string, refused: string | null): Promise<void>;
   /** How many entries have no index yet, how many have one, and when the entry at an index was made. */
   backlog(from: readonly number[]): Promise<Backlog>;
+  /** How often something was set aside because a sink refuses it, by sink; one that refused nothing is not there. */
+  setAside(): Promise<ReadonlyMap<string, number>>;
 }
 
 /** Entries from `next` to before `to`. */
