@@ -57,7 +57,9 @@ async function placesOf(words: string): Promise<string[]> {
     'agent_servers',
     'deliveries',
     'environments',
+    'fleet_stops',
     'inbox_items',
+    'intake_pauses',
     'memories',
     'memory_carries',
     'memory_proposals',
@@ -66,6 +68,7 @@ async function placesOf(words: string): Promise<string[]> {
     'object_files',
     'object_history',
     'objects',
+    'revoked_users',
     'uploads',
   ]) {
     const rows = await query(`SELECT FROM ${table} t WHERE position($1 IN t::text) > 0 LIMIT 1`, [words]);
@@ -300,6 +303,30 @@ test('what was announced and never finished, or sent and never used, is forgotte
   assert.equal(await size(waiting), null);
   assert.equal(await size(objectKey('local', unused)), null);
   assert.ok((await size(objectKey('local', used))) !== null);
+});
+
+test('sentences of ours and notes of administrators name an erased person no more', async () => {
+  const identity = 'named.elsewhere@example.org';
+  await record.database.transaction((tx) => deps.people.pseudonyms(tx, [identity]));
+  const said = `${identity}, in whose name it would run, may not open sessions.`;
+  await query(
+    `INSERT INTO deliveries (id, project_id, cause, state, reason, message)
+     VALUES ('delivery-named', 'local', 'cron', 'refused', 'owner_not_member', $1)`,
+    [said],
+  );
+  await query(`INSERT INTO intake_pauses (scope, paused_by, note) VALUES ('project:named', 'root', $1)`, [
+    said,
+  ]);
+  await query(`INSERT INTO revoked_users (subject, revoked_by, note) VALUES ('other', 'root', $1)`, [said]);
+  await query(
+    `INSERT INTO environments (id, project_id, key, state, cause, session_id, repository, definition, message)
+     VALUES ('env-named', 'local', 'k', 'failed', 'person', $1, '{}', '{}', $2)`,
+    [await endedSession(), said],
+  );
+  const tables = ['deliveries', 'environments', 'intake_pauses', 'revoked_users'];
+  assert.deepEqual(await placesOf(identity), tables);
+  await erasePerson(deps, admin, identity);
+  assert.deepEqual(await placesOf(identity), []);
 });
 
 test('a person’s uploads under way go with the person: the address of one has their name', async () => {

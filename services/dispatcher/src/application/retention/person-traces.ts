@@ -99,16 +99,25 @@ export async function namesOf(tx: Transaction, identity: string): Promise<Names>
   return { words: [...new Set(words)], addresses: addresses.map((address) => address.toLowerCase()) };
 }
 
+/** Sentences of ours that may name somebody, and notes of administrators. */
+const sentences: readonly (readonly [table: string, column: string])[] = [
+  ['sessions', 'message'],
+  ['inbox_items', 'title'],
+  ['deliveries', 'message'],
+  ['environments', 'message'],
+  ['agent_servers', 'last_failure'],
+  ['fleet_stops', 'note'],
+  ['intake_pauses', 'note'],
+  ['revoked_users', 'note'],
+];
+
 export async function removeNames(tx: Transaction, { words }: Names, pseudonym: string): Promise<void> {
   for (const name of words) {
-    await tx.query(
-      `UPDATE sessions SET message = replace(message, $1, $2) WHERE position($1 IN message) > 0`,
-      [name, pseudonym],
-    );
-    await tx.query(`UPDATE inbox_items SET title = replace(title, $1, $2) WHERE position($1 IN title) > 0`, [
-      name,
-      pseudonym,
-    ]);
+    for (const [table, column] of sentences)
+      await tx.query(
+        `UPDATE ${table} SET ${column} = replace(${column}, $1, $2) WHERE position($1 IN ${column}) > 0`,
+        [name, pseudonym],
+      );
     await tx.query(
       `UPDATE session_events SET event = replace(event::text, $1, $2)::jsonb
        WHERE type = 'state' AND position($1 IN event::text) > 0`,
