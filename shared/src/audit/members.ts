@@ -159,7 +159,9 @@ const table: Readonly<Record<MemberFormat, readonly string[]>> = {
 
 /** The format of every member that may hold text, by its name. */
 export const memberFormats: ReadonlyMap<string, MemberFormat> = new Map(
-  (Object.keys(table) as MemberFormat[]).flatMap((format) => table[format].map((member) => [member, format])),
+  (Object.keys(table) as MemberFormat[]).flatMap((format) =>
+    table[format].map((member): [string, MemberFormat] => [member, format]),
+  ),
 );
 
 /** Formats of one line that somebody else may have chosen: the log tells it, its controls made visible, and cut. */

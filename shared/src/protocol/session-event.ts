@@ -8,7 +8,7 @@ import { serverCommandSchema } from './session-order.ts';
 import { extendableCauses, extensionStates } from '../api/extension.ts';
 import { deciders } from './permit.ts';
 
-/** Why a connection was not made; `other`: a server of another version says something else. */
+/** Why a connection was not made. */
 export const egressRefusals = [
   'malformed',
   'not_listed',
@@ -16,7 +16,6 @@ export const egressRefusals = [
   'private_address',
   'unreachable',
   'too_many',
-  'other',
 ] as const;
 
 const text = z.string().max(256 * 1024);
@@ -80,7 +79,8 @@ export const serverEventSchema = z.discriminatedUnion('type', [
     host: z.string().max(253),
     port: z.int().min(0).max(99_999),
     outcome: z.enum(['connected', 'refused', 'closed']),
-    why: z.enum(egressRefusals).catch('other').optional(),
+    /** Of one that was refused: one of `egressRefusals`, or what a server of another version says. */
+    why: z.string().max(64).optional(),
     /** Of one that was closed: bytes that the sandbox sent and got through it, and how long it was open. */
     sentBytes: z.int().min(0).optional(),
     receivedBytes: z.int().min(0).optional(),

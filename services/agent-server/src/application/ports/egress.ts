@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { egressRefusals } from '@lemniscate/shared/protocol/session-event.ts';
 
 /** Why a connection was not made. */
-export type EgressRefusal = Exclude<(typeof egressRefusals)[number], 'other'>;
+export type EgressRefusal = (typeof egressRefusals)[number];
 
 /** One attempt to reach the outside, or the end of a connection that was made. `host` is what the sandbox wrote; empty where that was no host. */
 export type EgressReport =

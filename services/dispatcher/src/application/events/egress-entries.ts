@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { AuditDraft } from '@lemniscate/shared/audit/entry.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
+import { egressRefusals } from '@lemniscate/shared/protocol/session-event.ts';
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { AttemptClaim } from './live-attempt.ts';
 
@@ -25,11 +26,15 @@ export function egressEntries(claim: AttemptClaim, events: readonly ServerEvent[
           {
             ...common,
             type: 'egress.refused',
-            body: { host, port: event.port, reason: event.why ?? 'other' },
+            body: { host, port: event.port, reason: reasonOf(event.why) },
           },
         ];
   });
 }
+
+/** A server's own words are no reason of the log's. */
+const reasonOf = (why: string | undefined): string =>
+  egressRefusals.find((known) => known === why) ?? 'other';
 
 /** The sandbox writes what it likes where a host belongs: what no name server would be asked for is not told. */
 const isHostName = (host: string): boolean => hostName.test(host) || isIP(host) !== 0;
