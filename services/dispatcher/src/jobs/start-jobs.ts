@@ -151,7 +151,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['inbox', 1_000, 'approvals', () => fillInbox(deps)],
     ['environments', 5_000, 'ended', () => watchEnvironments(deps)],
     ['superseded checkpoints', 60_000, null, () => forgetSuperseded(deps)],
-    ['abandoned uploads', 60_000, null, () => forgetAbandoned(deps.database)],
+    ['abandoned uploads', 3_600_000, null, () => forgetAbandoned(deps.database)],
     ['retention', 60_000, null, () => applyRetention(deps)],
     ['content', 10_000, 'ended', () => retainContent(deps)],
     ['object removals', 10_000, 'erased', () => removeObjects(deps)],

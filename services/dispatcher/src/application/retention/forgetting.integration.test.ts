@@ -295,6 +295,18 @@ test('what was announced and never finished, or sent and never used, is forgotte
     `UPDATE sessions SET repository = jsonb_build_object('kind', 'bundle', 'sha256', $2::text) WHERE id = $1`,
     [await endedSession(), used],
   );
+  const ofObject = createHash('sha256').update('object').digest('hex');
+  await record.objects.put(objectKey('local', ofObject), Buffer.from(ofObject));
+  await query(
+    `INSERT INTO uploads (id, project_id, owner, sha256, bytes, state, completed_at)
+     VALUES ($1, 'local', $2, $3, 64, 'stored', now())`,
+    [record.newId('upload'), person, ofObject],
+  );
+  await spokenObject('object-with-bundle', 'words');
+  await query(
+    `UPDATE objects SET repository = jsonb_build_object('kind', 'bundle', 'sha256', $1::text) WHERE id = $2`,
+    [ofObject, 'object-with-bundle'],
+  );
   const size = (key: string) => record.objects.size(key);
   assert.equal(await forgetAbandoned(record.database), 0, 'within a day it may still be sent');
   await query(`UPDATE uploads SET created_at = now() - interval '25 hours' WHERE owner = $1`, [person]);
@@ -303,6 +315,8 @@ test('what was announced and never finished, or sent and never used, is forgotte
   assert.equal(await size(waiting), null);
   assert.equal(await size(objectKey('local', unused)), null);
   assert.ok((await size(objectKey('local', used))) !== null);
+  // nobody has worked on it yet, and somebody may
+  assert.ok((await size(objectKey('local', ofObject))) !== null);
 });
 
 test('sentences of ours and notes of administrators name an erased person no more', async () => {

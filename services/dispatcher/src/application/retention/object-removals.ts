@@ -1,3 +1,4 @@
+import { isMeantBundle } from './meant-bundle.ts';
 import type { Log } from '../ports/log.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { Database } from '../ports/transaction.ts';
@@ -30,7 +31,7 @@ export async function removeObjects({
          AND w.files @> jsonb_build_array(jsonb_build_object('sha256', right(r.key, 64))))
        OR EXISTS (SELECT FROM skills k WHERE k.files @> jsonb_build_array(jsonb_build_object('sha256', right(r.key, 64))))
        OR EXISTS (SELECT FROM environments v WHERE v.state = 'ready' AND v.archive_sha256 = right(r.key, 64))
-       OR EXISTS (SELECT FROM sessions s WHERE s.repository ->> 'sha256' = right(r.key, 64))
+       OR ${isMeantBundle('right(r.key, 64)')}
        OR EXISTS (SELECT FROM uploads u WHERE u.sha256 = right(r.key, 64)) AS meant
      FROM object_removals r ORDER BY r.since LIMIT ${atOnce}`,
   );

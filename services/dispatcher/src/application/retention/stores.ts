@@ -4,6 +4,7 @@ import type { Transaction } from '../ports/transaction.ts';
 import { shredSession } from '../content/shred.ts';
 import { forgetUploadsOf } from '../uploads/forget-abandoned.ts';
 import { removeMemory } from './forget-memory.ts';
+import { isMeantBundle } from './meant-bundle.ts';
 import { queueRemovals } from './queue-removals.ts';
 
 /** A session as far as its removal asks for it. */
@@ -184,11 +185,10 @@ async function removeUploads(tx: Transaction, { id }: RemovableSession): Promise
   return uploads === 0 ? {} : { uploads };
 }
 
-/** A repository that was sent for this session, unless another session works from the same. */
+/** A repository that was sent for this session, unless something else works from the same. */
 async function removeBundle(tx: Transaction, project: string, sha256: string): Promise<number> {
   const rows = await tx.query(
-    `DELETE FROM uploads WHERE project_id = $1 AND sha256 = $2 AND NOT EXISTS (
-       SELECT FROM sessions WHERE project_id = $1 AND repository ->> 'sha256' = $2) RETURNING 1`,
+    `DELETE FROM uploads WHERE project_id = $1 AND sha256 = $2 AND NOT ${isMeantBundle('$2')} RETURNING 1`,
     [project, sha256],
   );
   if (rows.length > 0) await queueRemovals(tx, [objectKey(project, sha256)]);

@@ -1,5 +1,6 @@
 import { objectKey } from '../ports/object-store.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { isMeantBundle } from '../retention/meant-bundle.ts';
 import { queueRemovals } from '../retention/queue-removals.ts';
 import { incomingKey } from './upload-row.ts';
 import type { UploadRow } from './upload-row.ts';
@@ -8,7 +9,7 @@ import type { UploadRow } from './upload-row.ts';
 const atOnce = 500;
 
 /** SQL: whether a row means the bytes of the upload `u`, other than that they were sent. */
-const isUsed = `(EXISTS (SELECT FROM sessions s WHERE s.repository ->> 'sha256' = u.sha256 AND s.project_id = u.project_id)
+const isUsed = `(${isMeantBundle('u.sha256')}
   OR EXISTS (SELECT FROM skills k WHERE k.project_id = u.project_id
     AND k.files @> jsonb_build_array(jsonb_build_object('sha256', u.sha256)))
   OR EXISTS (SELECT FROM memories m WHERE m.project_id = u.project_id
