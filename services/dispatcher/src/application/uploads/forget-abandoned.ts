@@ -25,7 +25,7 @@ export function forgetAbandoned(database: Database): Promise<number> {
     forget(
       tx,
       `u.created_at < now() - interval '1 day'
-         AND (u.state <> 'stored' OR (starts_with(u.owner, 'person:') AND NOT ${isUsed}))`,
+         AND (u.state <> 'stored' OR (starts_with(u.owner, 'person:') AND NOT ${isUsed})) LIMIT ${atOnce}`,
       [],
     ),
   );
@@ -48,7 +48,7 @@ async function forget(tx: Transaction, which: string, values: readonly unknown[]
   const rows = await tx.query<
     Pick<UploadRow, 'id' | 'owner' | 'project_id' | 'sha256' | 'state'> & Record<string, unknown>
   >(
-    `DELETE FROM uploads WHERE id IN (SELECT u.id FROM uploads u WHERE ${which} LIMIT ${atOnce})
+    `DELETE FROM uploads WHERE id IN (SELECT u.id FROM uploads u WHERE ${which})
      RETURNING id, owner, project_id, sha256, state`,
     [...values],
   );
