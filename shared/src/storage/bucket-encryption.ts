@@ -10,7 +10,7 @@ export interface EncryptionOptions {
 }
 
 /** Members of a command that writes an object. */
-export interface EncryptionMembers {
+interface EncryptionMembers {
   readonly ServerSideEncryption?: 'AES256' | 'aws:kms';
   readonly SSEKMSKeyId?: string;
 }

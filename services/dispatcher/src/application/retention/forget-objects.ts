@@ -7,7 +7,7 @@ import { emptyNotices } from './stores.ts';
 const atOnce = 100;
 
 /** What stands where words were: a title cannot be empty. */
-export const erasedWords = '(erased)';
+const erasedWords = '(erased)';
 
 /** SQL: whether the object `o` still says anything. */
 const speaks = `(o.title <> '${erasedWords}' OR o.body <> '' OR o.labels <> '{}'

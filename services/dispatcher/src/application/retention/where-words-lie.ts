@@ -1,5 +1,5 @@
 /** A store that holds words of people, agents or repositories: where, and what ends them. */
-export interface WordStore {
+interface WordStore {
   /** As `docs/operations/audit-log.md` has it in the first column of its table for people. */
   readonly store: string;
   /** Columns of PostgreSQL, `table.column`. */
