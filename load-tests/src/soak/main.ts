@@ -80,7 +80,9 @@ async function soak(site: Fleet): Promise<boolean> {
   return faults.length === 0;
 }
 
-const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
+function mebibytes(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(1);
+}
 
 /** Runs one session to its end. @returns the state in which it ended */
 async function runOne(client: ApiClient, repositoryFolder: string): Promise<string> {
