@@ -16,7 +16,7 @@ export const accountIdentity = (source: string, account: string): string => `${s
 export const isService = (subject: string): boolean => subject.startsWith('spiffe://lemniscate/');
 
 /** Members of a body that name a person; `account` is one of another system, as `accountIdentity` writes it. */
-const personMembers = ['user', 'owner', 'actor', 'account'] as const;
+const personMembers = ['user', 'owner', 'actor', 'account', 'acceptedBy'] as const;
 
 /** The members of this body that name people; `principal` is one where `principalKind` says so, else it is a group. */
 function namingPeople({ body }: AuditDraft): readonly string[] {
@@ -28,7 +28,7 @@ export function identitiesIn(draft: AuditDraft): string[] {
   const { subject, body } = draft;
   const named = namingPeople(draft).flatMap((member) => {
     const value = Object.hasOwn(body, member) ? body[member] : undefined;
-    return typeof value === 'string' ? [value] : [];
+    return (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string');
   });
   return [subject, ...named].filter((identity) => !isService(identity) && identity !== '');
 }
@@ -36,7 +36,11 @@ export function identitiesIn(draft: AuditDraft): string[] {
 /** The draft with pseudonyms in the place of identities. */
 export function withPseudonyms(draft: AuditDraft, pseudonyms: ReadonlyMap<string, string>): AuditDraft {
   const renamed = (value: JsonValue): JsonValue =>
-    typeof value === 'string' ? (pseudonyms.get(value) ?? value) : value;
+    Array.isArray(value)
+      ? value.map(renamed)
+      : typeof value === 'string'
+        ? (pseudonyms.get(value) ?? value)
+        : value;
   const naming = namingPeople(draft);
   const body = Object.fromEntries(
     Object.entries(draft.body).map(([member, value]) => [

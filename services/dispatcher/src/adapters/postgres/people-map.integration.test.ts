@@ -26,10 +26,15 @@ test('an entry holds pseudonyms alone; the reader tells who they are', { skip },
   await database.app.transaction((tx) =>
     audit.append(tx, fleetChain, [
       { type: 'user.revoked', subject: 'ann@example.org', body: { user: 'bob@example.org' } },
+      {
+        type: 'diff.decided',
+        subject: 'bob@example.org',
+        body: { decision: 'accepted', acceptedBy: ['ann@example.org', 'bob@example.org'] },
+      },
     ]),
   );
   const stored = await database.owner.query<{ body: Buffer }>('SELECT body FROM audit_entries');
-  assert.equal(stored.length, 2);
+  assert.equal(stored.length, 3);
   const text = stored.map(({ body }) => body.toString()).join('\n');
   assert.doesNotMatch(text, /example/);
   const page = await createAuditReader(database.app, people).entries(fleetChain, 0, 10);
