@@ -25,12 +25,17 @@ test('everybody whom an entry names is one of the people whose pseudonym it gets
   }
 });
 
-test('a group and a service keep their names', () => {
+test('a group, an agent and a service keep their names', () => {
   const bound: AuditDraft = {
     type: 'role.bound',
     subject: 'spiffe://lemniscate/dispatcher',
     body: { principalKind: 'group', principal: 'engineers' },
   };
-  assert.deepEqual(identitiesIn(bound), []);
+  const credential: AuditDraft = {
+    type: 'credential.removed',
+    subject: 'spiffe://lemniscate/dispatcher',
+    body: { owner: 'spiffe://lemniscate/agent/fixer', credential: 'npm' },
+  };
+  assert.deepEqual([...identitiesIn(bound), ...identitiesIn(credential)], []);
   assert.deepEqual(withPseudonyms(bound, new Map([['engineers', 'person:0']])), bound);
 });

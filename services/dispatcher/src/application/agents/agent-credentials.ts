@@ -47,7 +47,7 @@ export async function setAgentCredential(
     const version = await changeSetting(tx, settingOf(agent, name), seen, async () => {
       await deps.credentials.set(tx, ownerOf(agent), name, value, person.subject);
     });
-    const body = { owner: `agent ${agent}`, credential: name, version };
+    const body = { owner: `spiffe://lemniscate/agent/${agent}`, credential: name, version };
     await tell(deps, tx, project, { type: 'credential.changed', subject: person.subject, body });
     return version;
   });
@@ -69,7 +69,7 @@ export async function removeAgentCredential(
     await changeSetting(tx, setting, seen, async () => {
       await deps.credentials.remove(tx, ownerOf(agent), name);
     });
-    const body = { owner: `agent ${agent}`, credential: name };
+    const body = { owner: `spiffe://lemniscate/agent/${agent}`, credential: name };
     await tell(deps, tx, project, { type: 'credential.removed', subject: person.subject, body });
   });
 }
