@@ -55,7 +55,11 @@ export async function eraseWithin(
       session: sessionId,
     });
   let removed: Removed = {};
-  for (const remove of Object.values(stores)) removed = addRemoved(removed, await remove(tx, session));
+  for (const [store, remove] of Object.entries(stores)) {
+    // what an agent remembers is to outlive its sessions: a rule of its own ends it, or somebody who means this session
+    if (store === 'memory' && rule === 'sessions') continue;
+    removed = addRemoved(removed, await remove(tx, session));
+  }
   await tx.query('UPDATE sessions SET erased_at = coalesce(erased_at, now()) WHERE id = $1', [sessionId]);
   if (state?.erased === true) return removed;
   await appendToReview(audit, tx, session, [

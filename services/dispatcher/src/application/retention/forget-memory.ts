@@ -24,16 +24,14 @@ export async function removeMemory(tx: Transaction, session: RemovableSession): 
     'DELETE FROM memory_proposals WHERE session_id = $1 RETURNING files',
     [session.id],
   );
-  const files: TakenFile[] = proposed
-    .flatMap((proposal) => proposal.files)
-    .map((file) => ({ project_id: session.project_id, file: { ...file, session: session.id, at: '' } }));
-  await forgetBytes(tx, [...taken, ...files]);
+  const ofProposals = proposed.flatMap(({ files }) => filesOf(session.project_id, session.id, files));
+  await forgetBytes(tx, [...taken, ...ofProposals]);
   if (taken.length + proposed.length === 0) return {};
   return { memoryFiles: taken.length, memoryProposals: proposed.length };
 }
 
 /**
- * Files of a project's memories that nobody has written anew for so many days; nothing of a session under a hold;
+ * Files of a project's memories that nobody has written anew for so many days, and proposals as old; nothing of a session under a hold;
  * the caller looks for one over the project.
  * @param days of 24 hours
  */
@@ -41,9 +39,20 @@ export async function forgetOldMemory(tx: Transaction, project: string, days: nu
   const old = `(f ->> 'at')::timestamptz <= now() - make_interval(days => $2)
     AND NOT EXISTS (SELECT FROM sessions s WHERE s.id = f ->> 'session' AND ${isHeld})`;
   const taken = await takeFiles(tx, { rows: 'm.project_id = $1', file: old }, [project, days]);
-  await forgetBytes(tx, taken);
-  return taken.length === 0 ? {} : { memoryFiles: taken.length };
+  const proposed = await tx.query<{ session_id: string; files: FolderFile[] }>(
+    `DELETE FROM memory_proposals p WHERE p.project_id = $1 AND p.created_at <= now() - make_interval(days => $2)
+       AND NOT EXISTS (SELECT FROM sessions s WHERE s.id = p.session_id AND ${isHeld})
+     RETURNING session_id, files`,
+    [project, days],
+  );
+  const ofProposals = proposed.flatMap(({ session_id, files }) => filesOf(project, session_id, files));
+  await forgetBytes(tx, [...taken, ...ofProposals]);
+  if (taken.length + proposed.length === 0) return {};
+  return { memoryFiles: taken.length, memoryProposals: proposed.length };
 }
+
+const filesOf = (project: string, session: string, files: readonly FolderFile[]): TakenFile[] =>
+  files.map((file) => ({ project_id: project, file: { ...file, session, at: '' } }));
 
 /** Takes files out of the versions of memories, and out of what was to be carried. @returns each file once a place */
 async function takeFiles(

@@ -262,6 +262,31 @@ test('files of a memory that nobody has written anew go by the rule, but for tho
   await setTo({});
 });
 
+test('what an agent remembers outlives the rule for sessions, and a proposal ends by the rule for memory', async () => {
+  const session = await endedSession();
+  const kept = await memoryFile(session, 'outlives.md', now());
+  const proposed = await memoryFile(session, 'proposed.md', now());
+  await remember(21, [kept]);
+  await query(
+    `INSERT INTO memory_proposals (session_id, agent_id, project_id, base_version, files, state, created_at)
+     VALUES ($1, 'default', 'local', 21, $2, 'waiting', now() - interval '40 days')`,
+    [session, JSON.stringify([proposed])],
+  );
+  await query(`UPDATE sessions SET ended_at = now() - interval '10 days' WHERE id = $1`, [session]);
+  await setTo({ sessions: 5 });
+  assert.equal(await applyRetention(deps), 1);
+  await removeObjects(record);
+  assert.deepEqual(await filesOf(21), ['outlives.md']);
+  assert.deepEqual(await placesOf('proposed.md'), ['memory_proposals']);
+  assert.deepEqual(await Promise.all([kept, proposed].map(there)), [true, true]);
+  await setTo({ memory: 30 });
+  assert.equal(await applyRetention(deps), 1);
+  await removeObjects(record);
+  assert.deepEqual(await placesOf('proposed.md'), []);
+  assert.deepEqual(await Promise.all([kept, proposed].map(there)), [true, false]);
+  await setTo({});
+});
+
 test('why a build failed goes with the session that built', async () => {
   const session = await endedSession();
   await query(
