@@ -94,8 +94,7 @@ export function registerAuditVerify(program: Command, io: AuditVerifyIo): void {
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const result = await verifyAudit(options, io);
-      io.stdout.write(options.json === true ? `${visibleJson(result)}\n` : describe(result));
-      io.setExitCode(result.verified ? 0 : 1);
+      tell(io, result, options);
     });
   audit
     .command('evidence')
@@ -106,13 +105,13 @@ export function registerAuditVerify(program: Command, io: AuditVerifyIo): void {
     .requiredOption('--key <key>', 'the log’s public key, or a file with it')
     .requiredOption('--out <path>', 'a new file')
     .option('--from <path>', 'a checkpoint from outside, from which the log is proved to have only grown')
+    .option('--json', 'one JSON object')
     .action(
       async (options: Required<Pick<Options, 'session' | 'key'>> & Options & { readonly out: string }) => {
         const recorded = recordAnswers(io, options.session);
         const result = await verifySession(recorded.answers, options.session, new Map(), options);
         await writeEvidence(options.out, recorded.text());
-        io.stdout.write(describe(result));
-        io.setExitCode(result.verified ? 0 : 1);
+        tell(io, result, options);
       },
     );
 }
@@ -295,6 +294,11 @@ function gather(
   const faults = [...walked.flatMap(({ fault }) => fault ?? []), ...more];
   const entries = walked.reduce((sum, { entries }) => sum + entries, 0);
   return { verified: faults.length === 0, entries, chains: walked.length, faults, people: people.list() };
+}
+
+function tell(io: AuditVerifyIo, result: AuditVerification, { json }: Pick<Options, 'json'>): void {
+  io.stdout.write(json === true ? `${visibleJson(result)}\n` : describe(result));
+  io.setExitCode(result.verified ? 0 : 1);
 }
 
 function describe(result: AuditVerification): string {
