@@ -130,6 +130,36 @@ describe('context tiers', () => {
     assert.equal(call({ abovePromptTokens: 1000, perMTok: upper }, 1001), '0.002002');
     assert.equal(call({ fromPromptTokens: 1000, ...upper }, 1000), '0.002');
   });
+
+  const [lower, upper] = [
+    { input: 1, output: 10, cacheRead: 0.1 },
+    { input: 2, output: 20, cacheRead: 0.2 },
+  ];
+  const spread = (base: number, price: number): object => ({ base, tiers: [{ start: 200_000, price }] });
+  const spellings: Readonly<Record<string, object>> = {
+    'the threshold in a name': { perMTok: lower, above200k: upper },
+    'the threshold in the name of the prices': { perMTok: lower, perMTokAbove200k: upper },
+    'the threshold beside the prices': { perMTok: lower, longContextThreshold: 200_000, longContext: upper },
+    'tiers of each price': {
+      perMTok: { input: spread(1, 2), output: spread(10, 20), cacheRead: spread(0.1, 0.2) },
+    },
+  };
+  for (const [spelling, entry] of Object.entries(spellings)) {
+    test(`a given book may spell them with ${spelling}`, () => {
+      const call = (cached: number) =>
+        replay({
+          body: {
+            id: 'm',
+            type: 'message',
+            model: 'm1',
+            usage: { input_tokens: 150_000, cache_read_input_tokens: cached, output_tokens: 10 },
+          },
+          prices: { models: { m1: entry } },
+        }).costUsd;
+      assert.equal(call(50_000), '0.1551');
+      assert.equal(call(50_001), '0.3102002');
+    });
+  }
 });
 
 describe('dates', () => {

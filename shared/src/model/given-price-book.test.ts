@@ -31,6 +31,14 @@ describe('a faulty price book is refused with the place', () => {
         },
       },
     ],
+    [
+      'prices.models.m.above200k[0].perMTok.input',
+      { models: { m: { perMTok: good, above200k: { output: 1 } } } },
+    ],
+    [
+      'prices.models.m.perMTok.input.tiers[0].start',
+      { models: { m: { perMTok: { ...good, input: { base: 1, tiers: [{ start: 'soon', price: 1 }] } } } } },
+    ],
     ['prices.models.m[1].from', { models: { m: [{ perMTok: good }, { perMTok: good, from: 'soon' }] } }],
     ['prices.modifiers[0].factor', { models: {}, modifiers: [{ name: 'batch', factor: -1 }] }],
     ['prices.modifiers[0].name', { models: {}, modifiers: [{ factor: 1 }] }],

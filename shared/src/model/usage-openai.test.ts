@@ -138,6 +138,25 @@ describe('the Chat Completions API', () => {
     }
   });
 
+  test('compatible servers tell what their cache served in places of their own', () => {
+    const price = { input: 1, output: 1, cacheRead: 0.1 };
+    for (const told of [
+      { prompt_cache_hit_tokens: 60, prompt_cache_miss_tokens: 40 },
+      { cached_tokens: 60 },
+    ]) {
+      const usage = { prompt_tokens: 100, completion_tokens: 10, ...told };
+      const call = replay({
+        provider: 'compatible',
+        api: 'chat.completions',
+        model: 'm1',
+        body: { id: 'c', object: 'chat.completion', model: 'm1', choices: [], usage },
+        prices: { models: { m1: { perMTok: price } } },
+      });
+      assert.deepEqual([call.inputTokens, call.cacheReadTokens], [40, 60]);
+      assert.equal(call.costUsd, '0.000056');
+    }
+  });
+
   test('reasoning, audio and rejected predictions are inside the output', () => {
     const call = chat([
       {

@@ -10,6 +10,12 @@ export interface OpenAiNames {
   readonly inputDetails: string;
 }
 
+/** Compatible servers tell it in places of their own: Moonshot as `cached_tokens`, DeepSeek as hits of its cache. */
+function cachedIn(details: Json | undefined, usage: Json): number {
+  const told = [details?.['cached_tokens'], usage['cached_tokens'], usage['prompt_cache_hit_tokens']];
+  return told.map(asCount).find((count) => count !== undefined) ?? 0;
+}
+
 /**
  * OpenAI's input includes what the cache served and took: the uncached rest is what remains. Reasoning, audio and
  * predicted tokens are parts of the output already and are not added. There are no one-hour writes.
@@ -17,7 +23,7 @@ export interface OpenAiNames {
 export function readOpenAiTokens(usage: Json, names: OpenAiNames): TokenBuckets {
   const details = asObject(usage[names.inputDetails]);
   const input = asCount(usage[names.input]) ?? 0;
-  const cacheReadTokens = asCount(details?.['cached_tokens']) ?? 0;
+  const cacheReadTokens = cachedIn(details, usage);
   const cacheWriteTokens = asCount(details?.['cache_write_tokens']) ?? 0;
   return {
     ...noTokens,
