@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 /** Joined in this order; none imports another but by name. */
-const sources = ['process-tree.ts', 'loopback.ts', 'supervisor.ts'].map((name) =>
+const sources = ['process-tree.ts', 'loopback.ts', 'transport.ts', 'supervisor.ts'].map((name) =>
   fileURLToPath(new URL(name, import.meta.url)),
 );
 

@@ -1,6 +1,6 @@
 /**
  * The supervisor: the one resident process of a sandbox. It serves HTTP/2 over its standard input and output
- * and runs commands. It and its neighbours `loopback.ts` and `process-tree.ts` import nothing but Node, because they are stripped to JavaScript, joined and
+ * and runs commands. It and its neighbours `loopback.ts`, `process-tree.ts` and `transport.ts` import nothing but Node, because they are stripped to JavaScript, joined and
  * mounted as one file.
  *
  * It trusts the host and nobody else: commands are hostile. Where two uids can be had it is uid 0 of a user
@@ -13,10 +13,10 @@ import * as fs from 'node:fs';
 import { performServerHandshake } from 'node:http2';
 import type { ServerHttp2Stream } from 'node:http2';
 import { Socket } from 'node:net';
-import { Duplex } from 'node:stream';
 import type { Writable } from 'node:stream';
 import { serveConnection, serveLoopback } from './loopback.ts';
 import { beginCommand, endCommand, killCommand, processTable, sendKill } from './process-tree.ts';
+import { joinPipes } from './transport.ts';
 import type {
   RequestFrameNumbers,
   ResponseFrameNumbers,
@@ -349,7 +349,7 @@ function main(): void {
   // TERM of the outside world ends the sandbox by its wire; nothing inside may do it
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const)
     process.on(signal, () => undefined);
-  const wire = Duplex.from({ readable: process.stdin, writable: process.stdout });
+  const wire = joinPipes(process.stdin, process.stdout);
   const session = performServerHandshake(wire, {
     settings: { maxConcurrentStreams: 100, initialWindowSize: 256 * 1024, maxFrameSize: maxPayloadBytes },
     maxSessionMemory: 64,

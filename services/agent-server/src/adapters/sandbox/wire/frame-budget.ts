@@ -23,6 +23,9 @@ const headerBytes = 9;
  */
 const maxFrameBytes = maxPayloadBytes;
 
+/** The type of a frame that pushes a stream. nghttp2 refuses each by itself, as long as somebody sends them. */
+const pushPromise = 5;
+
 /** Splits a byte stream at HTTP/2 frame boundaries and lets frames through at the budget's rate. */
 export function createFrameBudget(budget: FrameBudget, monotonicMs: () => number): Transform {
   let tokens = budget.burst;
@@ -57,6 +60,7 @@ export function createFrameBudget(budget: FrameBudget, monotonicMs: () => number
       payloadLeft = header.readUIntBE(0, 3);
       if (payloadLeft > maxFrameBytes)
         throw new RangeError(`a frame of ${payloadLeft} bytes: this is not what we agreed to speak`);
+      if (header[3] === pushPromise) throw new RangeError('a pushed stream: we said that we take none');
       header = Buffer.alloc(0);
     }
     return at;

@@ -1,10 +1,10 @@
 import { connect, constants } from 'node:http2';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
-import { Duplex } from 'node:stream';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { SandboxCommand, SandboxExecution } from '../../../application/ports/sandbox-driver.ts';
+import { joinPipes } from '../supervisor/transport.ts';
 import { createFrameBudget, defaultFrameBudget } from './frame-budget.ts';
 import type { FrameBudget } from './frame-budget.ts';
 import { maxPayloadBytes, wirePaths } from './protocol.ts';
@@ -75,7 +75,7 @@ export function openWire(options: WireOptions): Wire {
   });
 
   input.pipe(metered);
-  const transport = Duplex.from({ readable: metered, writable: output });
+  const transport = joinPipes(metered, output);
   const session = connect('http://sandbox', { createConnection: () => transport, ...sessionBounds });
 
   const finish = (reason: string): void => {
