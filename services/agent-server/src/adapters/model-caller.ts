@@ -1,6 +1,7 @@
 import type { Dispatcher as UndiciDispatcher } from 'undici';
 import { errors } from 'undici';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { createAnswerBody } from '@lemniscate/shared/model/answer-body.ts';
 import type { Dispatcher } from '../application/ports/dispatcher.ts';
 import type { SessionTraces } from '../application/sessions/session-traces.ts';
 import { asUnreachable } from './json-caller.ts';
@@ -44,7 +45,7 @@ export function createModelRelay(
       status: answer.statusCode,
       contentType: header(answer.headers['content-type']),
       retryAfterMs: retryAfter(header(answer.headers['retry-after'])),
-      body: relay(answer.body, origin, signal),
+      body: createAnswerBody(answer.body, (error) => asCut(error, origin, signal)),
     };
   };
 }
@@ -58,24 +59,16 @@ export function createModelCaller(relayModel: Dispatcher['relayModel']): Dispatc
     relayModel(relayToken, { path: messages, headers: messagesHeaders, body: Buffer.from(body) }, signal);
 }
 
-async function* relay(
-  body: AsyncIterable<Buffer>,
-  origin: string,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (error) {
-    signal.throwIfAborted();
-    // Once an answer has begun, its loss is the exchange's and not proof that the dispatcher is away.
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CodedError(
-      'provider_failed',
-      `The model's answer was cut: ${why}.`,
-      { retryable: true, origin },
-      error,
-    );
-  }
+/** Once an answer has begun, its loss is the exchange's and not proof that the dispatcher is away. */
+function asCut(error: unknown, origin: string, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  const why = error instanceof Error ? error.message : String(error);
+  return new CodedError(
+    'provider_failed',
+    `The model's answer was cut: ${why}.`,
+    { retryable: true, origin },
+    error,
+  );
 }
 
 function asFault(origin: string, path: string, error: unknown): CodedError {

@@ -1,3 +1,4 @@
+import type { AnswerBody } from '@lemniscate/shared/model/answer-body.ts';
 import type {
   GiveBack,
   TakeCheckpoint,
@@ -37,7 +38,7 @@ export interface ModelAnswer {
   /** From `retry-after`, null where the provider names none. */
   readonly retryAfterMs: number | null;
   /** Ends or throws CodedError `service_unreachable`/`provider_timeout`; leaving the loop closes the connection. */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: AnswerBody;
 }
 
 /**

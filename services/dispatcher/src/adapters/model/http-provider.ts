@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { createAnswerBody } from '@lemniscate/shared/model/answer-body.ts';
 import type {
   ModelEndpoint,
   ModelProvider,
@@ -10,7 +11,6 @@ import type {
   ModelResponse,
   ProviderLimits,
 } from '../../application/ports/model-provider.ts';
-import { createAnswerBody } from './answer-body.ts';
 import type { Dialect } from './dialects.ts';
 import { createKeyRing } from './key-ring.ts';
 import { mayRetry, toProviderError, waitBefore } from './provider-faults.ts';
@@ -149,6 +149,6 @@ function toResponse(answer: Dispatcher.ResponseData, provider: string): ModelRes
   return {
     status: answer.statusCode,
     headers: Object.fromEntries(headers),
-    body: createAnswerBody(answer.body, provider),
+    body: createAnswerBody(answer.body, (error) => toProviderError(error, provider)),
   };
 }

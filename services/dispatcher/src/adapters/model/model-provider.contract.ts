@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { createUsageMeter } from '@lemniscate/shared/model/usage-meter.ts';
 import type { UsageWire } from '@lemniscate/shared/model/usage-meter.ts';
 import { tokensOf } from '@lemniscate/shared/model/usage.ts';
-import type { AnswerBody, ModelEndpoint, ModelProvider } from '../../application/ports/model-provider.ts';
+import type { AnswerBody } from '@lemniscate/shared/model/answer-body.ts';
+import type { ModelEndpoint, ModelProvider } from '../../application/ports/model-provider.ts';
 import { readText } from './scripted/testing/read-message.ts';
 
 type Json = Readonly<Record<string, unknown>>;

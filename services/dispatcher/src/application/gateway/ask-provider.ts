@@ -1,6 +1,7 @@
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { TakeBytes } from '@lemniscate/shared/model/answer-body.ts';
 import type { Log } from '../ports/log.ts';
-import type { ModelResponse, TakeBytes } from '../ports/model-provider.ts';
+import type { ModelResponse } from '../ports/model-provider.ts';
 import { createAnswerMeter } from './answer-meter.ts';
 import type { AnswerMeter } from './answer-meter.ts';
 import { gatewayEndpoints } from './endpoints.ts';

@@ -1,3 +1,5 @@
+import type { AnswerBody } from '@lemniscate/shared/model/answer-body.ts';
+
 /**
  * What can be asked of a provider, by the API that the question belongs to. `anthropic-count` only counts a prompt's
  * tokens and is not billed.
@@ -19,18 +21,6 @@ export interface ModelRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Aborted when the client is gone or a deadline has passed; ends the exchange and its body. */
   readonly signal: AbortSignal;
-}
-
-/** Takes a piece of an answer. A promise: the next piece waits until the receiver has room again. */
-export type TakeBytes = (bytes: Uint8Array) => Promise<void> | null;
-
-/** The bytes of an answer, read by one reader once. Both ways end in all cases: with the answer, or by throwing. */
-export interface AnswerBody extends AsyncIterable<Uint8Array> {
-  /**
-   * Hands each piece over in the moment it arrives, without a turn of the event loop or a promise a piece (200 streams
-   * of 50 pieces a second: a third less processor time than iterating). Absent where iterating costs nothing more.
-   */
-  deliver?(take: TakeBytes): Promise<void>;
 }
 
 /** What came back, relayed byte for byte. Errors of the provider are answers with its own status and shape. */

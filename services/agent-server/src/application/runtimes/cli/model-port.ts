@@ -4,6 +4,7 @@ import { jsonObjectSchema } from '@lemniscate/shared/json.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { parseTraceparent } from '@lemniscate/shared/telemetry/trace-context.ts';
 import { createBackoff, sleep } from '../../backoff.ts';
+import type { TakeBytes } from '@lemniscate/shared/model/answer-body.ts';
 import type { ModelAnswer } from '../../ports/dispatcher.ts';
 import { readBounded } from '../native/model-exchange.ts';
 import type { RuntimeContext } from '../runtime.ts';
@@ -184,14 +185,22 @@ async function passOn({ answer, refused }: Given, response: ServerResponse): Pro
   });
   if (refused !== null) return void response.end(refused.text);
   response.flushHeaders();
-  for await (const bytes of answer.body) {
-    if (response.write(bytes)) continue;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    response.once('drain', resolve);
-    response.once('close', resolve);
-    await promise;
-  }
+  const take: TakeBytes = (bytes) => (response.write(bytes) ? null : drained(response));
+  if (answer.body.deliver === undefined) for await (const bytes of answer.body) await take(bytes);
+  else await answer.body.deliver(take);
   response.end();
+}
+
+/** Until the program has taken what it was sent, or has left; the gateway cuts an answer that is not taken. */
+function drained(response: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = (): void => resolve();
+  response.once('drain', done);
+  response.once('close', done);
+  return promise.finally(() => {
+    response.off('drain', done);
+    response.off('close', done);
+  });
 }
 
 /** A program may have a trace of its own: it is handed on as something to link, under a name that nobody takes for ours. */
