@@ -11,6 +11,7 @@ import { migrate } from './adapters/postgres/migrations.ts';
 import { createPlacementQueue } from './adapters/queue/placement-queue.ts';
 import { checkRedis, closeRedis, connectRedis } from './adapters/redis/connection.ts';
 import { createRedisLiveEvents } from './adapters/redis/live-events.ts';
+import { createSharedRooms } from './adapters/redis/provider-room.ts';
 import { createReservations } from './adapters/redis/reservation.ts';
 import { createObjectStore } from './adapters/s3/object-store.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
@@ -125,7 +126,9 @@ export async function openDelivery(
   });
   parts.defer(() => queue.close(closeMs));
   const reservations = createReservations(redis, `{${redisPrefix}:placement}`, Math.random);
-  return { redis, live, queue, reservations };
+  const shared = createSharedRooms(redis, `${redisPrefix}:room`);
+  parts.defer(shared.close);
+  return { redis, live, queue, reservations, sharedRooms: shared.rooms };
 }
 
 /** The object store, and who reads sessions' events out of it and the record. */

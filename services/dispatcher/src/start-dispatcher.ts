@@ -201,7 +201,12 @@ async function build(
       void process.stdout.write(`${JSON.stringify(metric)}\n`),
     priceBook,
     open,
-    gates: createGates(clock),
+    gates: createGates({
+      clock,
+      log,
+      newHolder: () => randomBytes(12).toString('hex'),
+      sharedRooms: delivery.sharedRooms,
+    }),
     gatewayId: `gw_${randomBytes(12).toString('hex')}`,
     newId: createNewId(),
     openings: createOpenings({ database, audit, events, maxBacklog: config.LEMNISCATE_QUEUE_MAX_BACKLOG }),

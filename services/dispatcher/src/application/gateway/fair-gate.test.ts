@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '@lemniscate/shared/clock.ts';
+import type { ProviderLimits } from '../ports/model-provider.ts';
 import { createFairGate } from './fair-gate.ts';
+import type { FairGate, GateOptions } from './fair-gate.ts';
 
 let ms = 0;
 const clock: Clock = { now: () => new Date(ms), monotonicMs: () => ms };
 const open = new AbortController().signal;
+let holders = 0;
+
+function gateOf(limits: ProviderLimits, more: Partial<GateOptions> = {}): FairGate {
+  const newHolder = (): string => `holder_${(holders += 1)}`;
+  return createFairGate({ name: 'p', limits, clock, newHolder, log: { warn: () => undefined }, ...more });
+}
 
 test('parties take turns, whoever came with more', async () => {
-  const gate = createFairGate('p', { concurrency: 1 }, clock);
+  const gate = gateOf({ concurrency: 1 });
   const leaveFirst = await gate.enter('a', 1, open);
   const order: string[] = [];
   const come = async (party: string): Promise<void> => {
@@ -25,7 +33,7 @@ test('parties take turns, whoever came with more', async () => {
 });
 
 test('tokens are let through as the minute goes on', async () => {
-  const gate = createFairGate('p', { tokensPerMinute: 600 }, clock);
+  const gate = gateOf({ tokensPerMinute: 600 });
   (await gate.enter('a', 600, open))();
   const next = gate.enter('a', 100, open);
   assert.equal(gate.waiting(), 1);
@@ -35,7 +43,7 @@ test('tokens are let through as the minute goes on', async () => {
 });
 
 test('who waits too long is refused, who leaves gives the place back', async () => {
-  const gate = createFairGate('p', { concurrency: 1 }, clock, 20);
+  const gate = gateOf({ concurrency: 1 }, { waitMs: 20 });
   const leave = await gate.enter('a', 1, open);
   await assert.rejects(gate.enter('b', 1, open), { code: 'unavailable' });
   const gone = new AbortController();
@@ -45,4 +53,29 @@ test('who waits too long is refused, who leaves gives the place back', async () 
   assert.equal(gate.waiting(), 0);
   leave();
   (await gate.enter('d', 1, open))();
+});
+
+test('who leaves while the shared room is asked takes nothing', async () => {
+  const asked = Promise.withResolvers<boolean>();
+  const given: string[] = [];
+  const shared = { take: () => asked.promise, give: (holder: string) => void given.push(holder) };
+  const gate = gateOf({ concurrency: 1 }, { shared });
+  const gone = new AbortController();
+  const entering = gate.enter('a', 1, gone.signal);
+  gone.abort();
+  await assert.rejects(entering, { name: 'AbortError' });
+  asked.resolve(true);
+  (await gate.enter('b', 1, open))();
+  assert.equal(given.length, 2);
+});
+
+test('without a shared room to ask, a gateway keeps the limits by itself', async () => {
+  const warned: unknown[] = [];
+  const shared = { take: () => Promise.reject(new Error('away')), give: () => undefined };
+  const log = { warn: (...said: unknown[]) => void warned.push(said) };
+  const gate = gateOf({ concurrency: 1 }, { shared, log, waitMs: 20 });
+  const leave = await gate.enter('a', 1, open);
+  await assert.rejects(gate.enter('b', 1, open), { code: 'unavailable' });
+  leave();
+  assert.equal(warned.length, 1);
 });

@@ -1,6 +1,9 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { Log } from '../ports/log.ts';
 import type { ProviderLimits } from '../ports/model-provider.ts';
+import type { ProviderRoom } from '../ports/provider-room.ts';
+import { createOwnRoom } from './own-room.ts';
 
 /** Lets exchanges through to one provider within its limits. */
 export interface FairGate {
@@ -17,57 +20,95 @@ export interface FairGate {
 }
 
 interface Ticket {
+  readonly holder: string;
   readonly tokens: number;
+  left: boolean;
   admit(): void;
 }
 
 /** Longest wait for room, in milliseconds; a client retries later on its own. */
 const longestWaitMs = 60_000;
-/** A bucket of tokens is looked at so often while somebody waits for it. */
+/** Room that others give, or that time does, is looked for so often while somebody waits. */
 const refillMs = 250;
 
-/** A gate for one dispatcher process: two behind a balancer each have the limits, so an operator divides them. */
-export function createFairGate(
-  name: string,
-  limits: ProviderLimits,
-  clock: Clock,
-  waitMs: number = longestWaitMs,
-): FairGate {
-  const { concurrency = Number.POSITIVE_INFINITY, tokensPerMinute } = limits;
+/** What a gate lets through, and what it asks before. */
+export interface GateOptions {
+  readonly name: string;
+  readonly limits: ProviderLimits;
+  readonly clock: Clock;
+  /** The room that all gateways share; absent: this process has the limits for itself. */
+  readonly shared?: ProviderRoom;
+  readonly newHolder: () => string;
+  readonly log: Pick<Log, 'warn'>;
+  readonly waitMs?: number;
+}
+
+/**
+ * A gate of one process. Those who wait here take turns; among gateways the limits are shared and whoever asks first
+ * has the next room. While the shared room cannot be asked, each gateway keeps the limits by itself.
+ */
+export function createFairGate(options: GateOptions): FairGate {
+  const { name, limits, clock, shared, newHolder, log, waitMs = longestWaitMs } = options;
   // Parties in the order of their turns, each with its tickets in the order of their coming.
   const parties = new Map<string, Ticket[]>();
-  const bucket = createBucket(tokensPerMinute, clock);
-  let inside = 0;
+  const own = createOwnRoom(limits, clock);
+  let admitting = false;
   let timer: NodeJS.Timeout | null = null;
 
-  const admitNext = (): void => {
-    for (let next = firstOf(parties); next !== null; next = firstOf(parties)) {
-      if (inside >= concurrency) return;
-      if (!bucket.take(next.ticket.tokens)) return wakeLater();
-      inside += 1;
-      takeTurn(parties, next.party);
-      next.ticket.admit();
+  const takeShared = async (ticket: Ticket): Promise<boolean> => {
+    if (shared === undefined) return true;
+    try {
+      return await shared.take(ticket.holder, ticket.tokens);
+    } catch (error) {
+      log.warn({ err: error, provider: name }, 'the limits of a provider are kept by this gateway alone');
+      return true;
+    }
+  };
+  const give = (ticket: Ticket): void => {
+    own.give();
+    shared?.give(ticket.holder);
+    void admitNext();
+  };
+  const admitNext = async (): Promise<void> => {
+    if (admitting) return;
+    admitting = true;
+    try {
+      for (let next = firstOf(parties); next !== null; next = firstOf(parties)) {
+        const { ticket } = next;
+        if (!own.take(ticket.tokens)) return wakeLater();
+        if (!(await takeShared(ticket))) {
+          own.giveBack(ticket.tokens);
+          return wakeLater();
+        }
+        if (ticket.left) {
+          own.giveBack(ticket.tokens);
+          shared?.give(ticket.holder);
+          continue;
+        }
+        takeTurn(parties, next.party, ticket);
+        ticket.admit();
+      }
+    } finally {
+      admitting = false;
     }
   };
   const wakeLater = (): void => {
     timer ??= setTimeout(() => {
       timer = null;
-      admitNext();
+      void admitNext();
     }, refillMs);
-  };
-  const leave = (): void => {
-    inside -= 1;
-    admitNext();
   };
 
   return {
     waiting: () => [...parties.values()].reduce((sum, tickets) => sum + tickets.length, 0),
     enter: async (party, tokens, signal) => {
       signal.throwIfAborted();
+      if (limits.concurrency === undefined && limits.tokensPerMinute === undefined) return () => undefined;
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const ticket: Ticket = { tokens, admit: resolve };
+      const ticket: Ticket = { holder: newHolder(), tokens, left: false, admit: resolve };
       parties.set(party, [...(parties.get(party) ?? []), ticket]);
       const giveUp = (error: unknown): void => {
+        ticket.left = true;
         removeTicket(parties, party, ticket);
         reject(error);
       };
@@ -77,14 +118,14 @@ export function createFairGate(
       );
       const gone = (): void => giveUp(signal.reason);
       signal.addEventListener('abort', gone);
-      admitNext();
+      void admitNext();
       await promise.finally(() => {
         clearTimeout(late);
         signal.removeEventListener('abort', gone);
       });
       let left = false;
       return () => {
-        if (!left) leave();
+        if (!left) give(ticket);
         left = true;
       };
     },
@@ -96,9 +137,9 @@ function firstOf(parties: ReadonlyMap<string, readonly Ticket[]>): { party: stri
   return null;
 }
 
-/** The party's first ticket is served; the party goes to the end of the line if it has more. */
-function takeTurn(parties: Map<string, Ticket[]>, party: string): void {
-  const rest = parties.get(party)?.slice(1) ?? [];
+/** A ticket is served; its party goes to the end of the line if it has more. */
+function takeTurn(parties: Map<string, Ticket[]>, party: string, ticket: Ticket): void {
+  const rest = (parties.get(party) ?? []).filter((one) => one !== ticket);
   parties.delete(party);
   if (rest.length > 0) parties.set(party, rest);
 }
@@ -107,22 +148,4 @@ function removeTicket(parties: Map<string, Ticket[]>, party: string, ticket: Tic
   const rest = (parties.get(party) ?? []).filter((one) => one !== ticket);
   if (rest.length > 0) parties.set(party, rest);
   else parties.delete(party);
-}
-
-/** A bucket that holds a minute's tokens and fills steadily. A request larger than the bucket takes it whole. */
-function createBucket(perMinute: number | undefined, clock: Clock): { take(tokens: number): boolean } {
-  if (perMinute === undefined) return { take: () => true };
-  let level = perMinute;
-  let at = clock.monotonicMs();
-  return {
-    take: (tokens) => {
-      const now = clock.monotonicMs();
-      level = Math.min(perMinute, level + ((now - at) / 60_000) * perMinute);
-      at = now;
-      const needed = Math.min(tokens, perMinute);
-      if (level < needed) return false;
-      level -= needed;
-      return true;
-    },
-  };
 }

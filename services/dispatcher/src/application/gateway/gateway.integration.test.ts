@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
@@ -66,7 +66,7 @@ before(async () => {
     ...record,
     priceBook: readPinnedPriceBook(),
     open: createOpenExchanges(),
-    gates: createGates(record.clock),
+    gates: createGates({ clock: record.clock, log: record.log, newHolder: randomUUID, sharedRooms: null }),
     gatewayId: 'gw_test',
     idleMs: 400,
     exchangeMs: 60_000,

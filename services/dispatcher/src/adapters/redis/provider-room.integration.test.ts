@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { Redis } from 'ioredis';
+import { systemClock } from '@lemniscate/shared/clock.ts';
+import { createFairGate } from '../../application/gateway/fair-gate.ts';
+import type { FairGate } from '../../application/gateway/fair-gate.ts';
+import type { ProviderLimits } from '../../application/ports/model-provider.ts';
+import { startOwnRedis } from '../../testing/own-redis.ts';
+import type { OwnRedis } from '../../testing/own-redis.ts';
+import { callerOptions } from './connection.ts';
+import { createSharedRooms } from './provider-room.ts';
+
+describe('the limits of a provider among two gateways', () => {
+  let own: OwnRedis;
+  let closers: (() => void)[] = [];
+  let holders = 0;
+  const open = new AbortController().signal;
+  before(async () => {
+    own = await startOwnRedis();
+  });
+  beforeEach(() => own.flushAll());
+  after(async () => {
+    for (const close of closers) close();
+    await own.remove();
+  });
+
+  /** A gateway with a connection of its own; it can die without a word. */
+  function gateway(limits: ProviderLimits, holdMs = 60_000): FairGate & { die(): void } {
+    const redis = new Redis(own.url.href, callerOptions);
+    redis.on('error', () => undefined);
+    const { rooms, close } = createSharedRooms(redis, 'test:room', holdMs);
+    const die = (): void => {
+      close();
+      redis.disconnect();
+    };
+    closers.push(die);
+    const gate = createFairGate({
+      name: 'p',
+      limits,
+      clock: systemClock,
+      shared: rooms('p', limits),
+      newHolder: () => `holder_${(holders += 1)}`,
+      log: { warn: () => undefined },
+      waitMs: 5_000,
+    });
+    return { ...gate, die };
+  }
+
+  test('are one: never more are inside than the provider allows, and all come to their turn', async () => {
+    const limits = { concurrency: 3 };
+    const gates = [gateway(limits), gateway(limits)];
+    let inside = 0;
+    let most = 0;
+    const exchange = async (gate: FairGate, party: string): Promise<void> => {
+      const leave = await gate.enter(party, 1, open);
+      inside += 1;
+      most = Math.max(most, inside);
+      await new Promise((resolve) => setImmediate(resolve));
+      inside -= 1;
+      leave();
+    };
+    await Promise.all(
+      gates.flatMap((gate) => Array.from({ length: 20 }, (_, one) => exchange(gate, `party_${one % 4}`))),
+    );
+    assert.ok(most <= 3, `${most} were inside`);
+    assert.ok(most > 1);
+  });
+
+  test('hold tokens of a minute together', async () => {
+    const limits = { tokensPerMinute: 1_000 };
+    const [one, other] = [gateway(limits), gateway(limits)];
+    (await one.enter('a', 900, open))();
+    await assert.rejects(other.enter('b', 900, AbortSignal.timeout(600)), { name: 'TimeoutError' });
+    (await other.enter('b', 50, open))();
+  });
+
+  test('forget a gateway that died, and keep the places of one that lives', async () => {
+    const limits = { concurrency: 1 };
+    const [dying, living] = [gateway(limits, 300), gateway(limits, 300)];
+    await dying.enter('a', 1, open);
+    dying.die();
+    const leave = await living.enter('b', 1, open);
+    const third = gateway(limits, 300);
+    await assert.rejects(third.enter('c', 1, AbortSignal.timeout(1_000)), { name: 'TimeoutError' });
+    leave();
+  });
+
+  test('are kept by each alone while Redis is away', async () => {
+    const limits = { concurrency: 1 };
+    const [one, other] = [gateway(limits), gateway(limits)];
+    await one.enter('a', 1, open);
+    await own.stop();
+    try {
+      await other.enter('b', 1, open);
+      await assert.rejects(other.enter('c', 1, AbortSignal.timeout(500)), { name: 'TimeoutError' });
+    } finally {
+      await own.start();
+    }
+  });
+});

@@ -1,0 +1,14 @@
+import type { ProviderLimits } from './model-provider.ts';
+
+/** Room at one provider. Who has taken some gives it back; who dies is forgotten after a while. */
+export interface ProviderRoom {
+  /**
+   * @param holder names the exchange; asked again under the same name nothing more is taken
+   * @returns false: there is no room now
+   */
+  take(holder: string, tokens: number): Promise<boolean>;
+  give(holder: string): void;
+}
+
+/** Room that all gateways of the fleet share, by the name of the provider. */
+export type SharedRooms = (provider: string, limits: ProviderLimits) => ProviderRoom;
