@@ -64,7 +64,10 @@ async function stream(
   for (const [sent, event] of events.entries()) {
     if (response.destroyed) return;
     if (sent === turn.cutAfter) return void response.destroy();
-    if (sent === turn.stallAfter) return;
+    if (sent === turn.stallAfter) {
+      if (turn.stallMs !== undefined) setTimeout(() => response.destroy(), turn.stallMs).unref();
+      return;
+    }
     if (sent === turn.garbageAfter) response.write('event: message_garbage\ndata: {"type": \u0000oops\n\n');
     await new Promise((resolve) => response.write(event, resolve));
     if (turn.pauseMs !== undefined) await delay(turn.pauseMs);

@@ -10,6 +10,8 @@ export interface ScriptedTurn {
   readonly pauseMs?: number;
   /** Says nothing more after so many events, and keeps the connection. */
   readonly stallAfter?: number;
+  /** A stall ends with the connection after so long, as the gateway ends it. Milliseconds; absent: never. */
+  readonly stallMs?: number;
   /** Sends this after so many events, which no parser can make sense of. */
   readonly garbageAfter?: number;
   /** Closes the connection without an answer. */
