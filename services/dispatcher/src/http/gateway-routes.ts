@@ -1,11 +1,9 @@
-import type { ServerResponse } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { authoriseExchange } from '../application/gateway/authorise-exchange.ts';
 import { checkExchange } from '../application/gateway/check-exchange.ts';
 import type { CheckDeps } from '../application/gateway/check-exchange.ts';
 import { gatewayEndpoints } from '../application/gateway/endpoints.ts';
-import type { AnswerSink } from '../application/gateway/exchange.ts';
 import { listModels } from '../application/gateway/list-models.ts';
 import { relayExchange } from '../application/gateway/relay-exchange.ts';
 import type { RelayDeps } from '../application/gateway/relay-exchange.ts';
@@ -13,6 +11,7 @@ import { toWireError } from '../application/gateway/wire-error.ts';
 import type { ErrorShape } from '../application/gateway/wire-error.ts';
 import { modelEndpoints } from '../application/ports/model-provider.ts';
 import type { ModelEndpoint } from '../application/ports/model-provider.ts';
+import { createAnswerSinks } from './answer-sink.ts';
 import type { App } from './app.ts';
 import { hangUpOf } from './attempt-params.ts';
 import { gatewayBodyLimit, gatewayFault } from './gateway-fault.ts';
@@ -33,19 +32,25 @@ export function registerGatewayRoutes(app: App, deps: GatewayDeps): void {
       { parseAs: 'buffer', bodyLimit: gatewayBodyLimit },
       (_request, body, parsed) => parsed(null, body),
     );
-    for (const name of modelEndpoints) registerEndpoint(scope, deps, name);
+    const sinkOf = createAnswerSinks();
+    for (const name of modelEndpoints) registerEndpoint(scope, deps, name, sinkOf);
     for (const shape of ['anthropic', 'openai'] as const) registerModels(scope, deps, shape);
     done();
   });
 }
 
-function registerEndpoint(scope: App, deps: GatewayDeps, name: ModelEndpoint): void {
+function registerEndpoint(
+  scope: App,
+  deps: GatewayDeps,
+  name: ModelEndpoint,
+  sinkOf: ReturnType<typeof createAnswerSinks>,
+): void {
   const endpoint = gatewayEndpoints[name];
   scope.post(endpoint.path, { errorHandler: inShapeOf(endpoint.errors) }, async (request, reply) => {
     const { serverId } = serverOf(request);
     const caller = await authoriseExchange(deps.database, serverId, relayTokenOf(request.headers));
     const exchange = checkExchange(deps, caller, name, bytesOf(request.body), request.headers);
-    await relayExchange(deps, exchange, createSink(reply), hangUpOf(reply), traceOf(request));
+    await relayExchange(deps, exchange, sinkOf(reply), hangUpOf(reply), traceOf(request));
     return reply;
   });
 }
@@ -83,40 +88,4 @@ function relayTokenOf(headers: Readonly<Record<string, string | string[] | undef
 function bytesOf(body: unknown): Buffer {
   if (Buffer.isBuffer(body)) return body;
   throw new CodedError('request_invalid', 'The request has no body.');
-}
-
-/** The raw response: chunks go out as they came in, and a slow client holds the provider up, not the memory. */
-function createSink(reply: FastifyReply): AnswerSink {
-  const { raw } = reply;
-  // An answer of HTTP/2 does not say of itself that it is destroyed.
-  let gone = false;
-  raw.once('close', () => {
-    gone = true;
-  });
-  return {
-    begin: (status, headers) => {
-      reply.hijack();
-      raw.writeHead(status, { ...headers, 'x-accel-buffering': 'no' });
-      raw.flushHeaders();
-    },
-    write: (bytes) => (gone || raw.write(bytes) ? null : drained(raw)),
-    end: () => void raw.end(),
-    cut: () => void raw.destroy(),
-  };
-}
-
-/** A client that takes nothing for so long is cut. Milliseconds. */
-const stallMs = 120_000;
-
-function drained(raw: ServerResponse): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => raw.destroy(), stallMs);
-  const done = (): void => resolve();
-  raw.on('drain', done);
-  raw.on('close', done);
-  return promise.finally(() => {
-    clearTimeout(timer);
-    raw.off('drain', done);
-    raw.off('close', done);
-  });
 }

@@ -7,19 +7,22 @@ export interface SilenceWatch {
   stop(): void;
 }
 
-/** One timer for the whole answer: making one a chunk would cost more than metering it. */
+/** One timer for the whole answer, which looks how long ago something was heard: setting it anew a piece would cost more than metering it. */
 export function createSilenceWatch(ms: number): SilenceWatch {
   const controller = new AbortController();
   let paused = false;
-  const timer = setTimeout(() => {
-    if (paused) timer.refresh();
-    else controller.abort(new Error(`the provider was silent for ${ms} ms`));
-  }, ms);
+  let heardAt = performance.now();
+  const look = (): void => {
+    const left = paused ? ms : ms - (performance.now() - heardAt);
+    if (left <= 0) controller.abort(new Error(`the provider was silent for ${ms} ms`));
+    else timer = setTimeout(look, left);
+  };
+  let timer = setTimeout(look, ms);
   return {
     signal: controller.signal,
     heard: () => {
       paused = false;
-      timer.refresh();
+      heardAt = performance.now();
     },
     pause: () => {
       paused = true;
