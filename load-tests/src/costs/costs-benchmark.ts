@@ -5,12 +5,14 @@ import { createDatabase } from '@lemniscate/dispatcher/adapters/postgres/databas
 import type { PostgresDatabase } from '@lemniscate/dispatcher/adapters/postgres/database.ts';
 import { migrate } from '@lemniscate/dispatcher/adapters/postgres/migrations.ts';
 import { foldCosts, rebuildCosts } from '@lemniscate/dispatcher/application/costs/fold-costs.ts';
-import { reportCosts, unitCosts } from '@lemniscate/dispatcher/application/costs/report-costs.ts';
+import { costSeries } from '@lemniscate/dispatcher/application/costs/cost-series.ts';
+import { costsByDay, reportCosts, unitCosts } from '@lemniscate/dispatcher/application/costs/report-costs.ts';
 import { readLocalConfig } from '@lemniscate/local/config.ts';
 import { openDataFolder } from '@lemniscate/local/data-folder.ts';
 import { openPortBook } from '@lemniscate/local/port-book.ts';
 import { startStores } from '@lemniscate/local/stores.ts';
 import { costGroups } from '@lemniscate/shared/costs/cost-report.ts';
+import { seriesGroups } from '@lemniscate/shared/costs/cost-series.ts';
 import { distribution, goalAtMost } from '../benchmark.ts';
 import type { BenchGoal, BenchIo, BenchResult, Benchmark } from '../benchmark.ts';
 
@@ -78,6 +80,8 @@ async function measure(io: BenchIo, database: PostgresDatabase) {
     goals.push(goalAtMost(`report ${name}`, 'ms', 1_000, measured.max));
   };
   for (const group of costGroups) await ask(`by ${group}`, () => reportCosts(database, group, span, 100));
+  for (const group of seriesGroups) await ask(`of days by ${group}`, () => costSeries(database, group, span));
+  await ask('of days, for forecast and anomalies', () => costsByDay(database, span));
   await ask('of accepted diffs', () => unitCosts(database, span));
 
   const before = await digits(database);
