@@ -1,0 +1,61 @@
+import { CodedError } from '../errors/coded-error.ts';
+import { Decimal } from './decimal.ts';
+import { asObject } from './json-reading.ts';
+import type { Json } from './json-reading.ts';
+import type { PricedBucket, TokenPrices } from './price-book.ts';
+
+/** Accepted spellings of the buckets. */
+export const bucketNames: Readonly<Record<string, PricedBucket>> = {
+  input: 'input',
+  output: 'output',
+  cacheRead: 'cacheRead',
+  cachedInput: 'cacheRead',
+  cacheWrite: 'cacheWrite5m',
+  cacheWrite5m: 'cacheWrite5m',
+  cacheWrite1h: 'cacheWrite1h',
+};
+
+/** The error that names the place. */
+export function invalid(where: string, what: string): CodedError {
+  return new CodedError('price_book_invalid', `The price book is not valid at ${where}: ${what}.`, { where });
+}
+
+/** @throws CodedError `price_book_invalid`, as the others here */
+export function readObject(value: unknown, where: string): Json {
+  const object = asObject(value);
+  if (object === undefined) throw invalid(where, 'an object is needed');
+  return object;
+}
+
+export function readList(value: unknown, where: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw invalid(where, 'a list is needed');
+  return value;
+}
+
+/** A price or factor: a JSON number or a decimal text, finite, not negative. */
+export function readAmount(value: unknown, where: string): Decimal {
+  const isNumber = typeof value === 'number' && Number.isFinite(value);
+  const isText = typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value);
+  if (!isNumber && !isText) throw invalid(where, 'a number or a decimal text is needed');
+  const amount = new Decimal(value);
+  if (amount.isNegative() && !amount.isZero())
+    throw invalid(where, `a price cannot be negative (${amount.toFixed()})`);
+  return amount;
+}
+
+/** Prices of a million tokens by bucket; input and output are needed. */
+export function readTokenPrices(value: unknown, where: string): TokenPrices {
+  const prices: Partial<Record<PricedBucket, Decimal>> = {};
+  for (const [name, amount] of Object.entries(readObject(value, where))) {
+    const bucket = bucketNames[name];
+    if (bucket === undefined) {
+      throw invalid(`${where}.${name}`, `no such bucket; known are ${Object.keys(bucketNames).join(', ')}`);
+    }
+    // Null says that the bucket has no price of its own, like its absence.
+    if (amount !== null) prices[bucket] = readAmount(amount, `${where}.${name}`);
+  }
+  const { input, output } = prices;
+  if (input === undefined) throw invalid(`${where}.input`, 'the price of input is missing');
+  if (output === undefined) throw invalid(`${where}.output`, 'the price of output is missing');
+  return { ...prices, input, output };
+}
