@@ -31,7 +31,7 @@ async function* iterate(body: Readable, toFault: (error: unknown) => unknown): A
 function deliver(body: Readable, take: TakeBytes, toFault: (error: unknown) => unknown): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
-      reject(toFault(error) as Error);
+      reject(toFault(error));
       body.destroy();
     };
     body.on('data', (bytes: Uint8Array) => {

@@ -37,12 +37,12 @@ function readTier(value: unknown, where: string, member: string, beside: Json): 
   if (threshold === undefined || rest.length > 0)
     throw invalid(where, 'exactly one threshold in tokens is needed');
   const [name, tokens] = threshold;
-  if (!Number.isSafeInteger(tokens) || Number(tokens) < 0) {
+  if (!Number.isSafeInteger(tokens) || tokens < 0) {
     throw invalid(`${where}.${name}`, 'a whole number of tokens is needed');
   }
   const { [name]: _, perMTok, ...direct } = tier as Json;
   return {
-    abovePromptTokens: inclusiveName.test(name) ? Number(tokens) - 1 : Number(tokens),
+    abovePromptTokens: inclusiveName.test(name) ? tokens - 1 : tokens,
     perMTok: readTokenPrices(perMTok ?? direct, `${where}.perMTok`),
   };
 }
