@@ -22,6 +22,8 @@ const dispatcherNames = [
   'OPENAI_API_KEY',
   'OPENAI_BASE_URL',
   'LEMNISCATE_PROVIDERS',
+  'VAULT_ADDR',
+  'VAULT_TOKEN',
   'HTTP_PROXY',
   'HTTPS_PROXY',
   'NO_PROXY',

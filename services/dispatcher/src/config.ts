@@ -87,6 +87,9 @@ const dispatcherVariables = z.object({
   OPENAI_BASE_URL: variable.url('http:', 'https:').default('https://api.openai.com'),
   /** A file that names more providers, with references to their keys. */
   LEMNISCATE_PROVIDERS: variable.text().optional(),
+  /** A HashiCorp Vault that the file's references lead to, and what it knows the dispatcher by. */
+  VAULT_ADDR: variable.url('http:', 'https:').optional(),
+  VAULT_TOKEN: variable.secret().optional(),
   /** File with the master key of retained content; or the key in AWS KMS. Neither: no project can retain content. */
   LEMNISCATE_CONTENT_KEY: variable.text().optional(),
   LEMNISCATE_CONTENT_KMS_KEY: variable.text().optional(),

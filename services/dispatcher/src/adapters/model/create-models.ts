@@ -12,6 +12,8 @@ import type { ConfiguredProvider } from './provider-file.ts';
 import { createModelProviders } from './registry.ts';
 import { loadScripts } from './scripted/load-scripts.ts';
 import { scriptedModel } from './scripted/scripted-provider.ts';
+import { createVaultReader } from './vault-keys.ts';
+import type { ReadVault } from './vault-keys.ts';
 
 export interface ModelSettings {
   readonly LEMNISCATE_MODEL?: string | undefined;
@@ -21,6 +23,8 @@ export interface ModelSettings {
   readonly OPENAI_BASE_URL: string;
   /** A file of providers; see `provider-file.ts`. */
   readonly LEMNISCATE_PROVIDERS?: string | undefined;
+  readonly VAULT_ADDR?: string | undefined;
+  readonly VAULT_TOKEN?: Secret | undefined;
 }
 
 /** The providers of this fleet and what they offer. */
@@ -41,6 +45,10 @@ const spokenBy = {
   codex: 'openai-responses',
 } as const satisfies Readonly<Record<RuntimeName, ModelEndpoint>>;
 
+function vaultOf({ VAULT_ADDR: address, VAULT_TOKEN: token }: ModelSettings): ReadVault | null {
+  return address === undefined || token === undefined ? null : createVaultReader({ address, token });
+}
+
 /**
  * Builds every provider that has what it needs.
  * @throws CodedError `configuration_invalid` when no provider serves the default model
@@ -52,7 +60,7 @@ export async function createModels(
 ): Promise<Models> {
   const hasKey = settings.ANTHROPIC_API_KEY !== undefined;
   const file = settings.LEMNISCATE_PROVIDERS;
-  const configured = file === undefined ? [] : await readProviderFile(file, environment);
+  const configured = file === undefined ? [] : await readProviderFile(file, environment, vaultOf(settings));
   const agent = new Agent({ connect: { timeout: 10_000 }, keepAliveTimeout: 60_000 });
   const { names, providerOf } = createModelProviders({
     newId: randomUUID,

@@ -7,6 +7,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { modelEndpoints } from '../../application/ports/model-provider.ts';
 import { dialects } from './dialects.ts';
 import type { DialectName } from './dialects.ts';
+import type { ReadVault } from './vault-keys.ts';
 
 const name = z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be lower-case letters, digits and hyphens');
 
@@ -15,9 +16,19 @@ const providerSchema = z.strictObject({
   name: name.refine((text) => text !== 'scripted', 'scripted is built in'),
   api: z.enum(Object.keys(dialects) as [DialectName, ...DialectName[]]),
   baseUrl: z.url({ protocol: /^https?$/ }),
-  /** Where its keys are: `env:NAME` or `file:/path`. Several are taken in turn; none for a server that asks for none. */
+  /**
+   * Where its keys are: `env:NAME`, `file:/path` or `vault:path#field`. Several are taken in turn; none for a server
+   * that asks for none.
+   */
   keys: z
-    .array(z.string().regex(/^(env:[A-Za-z_][A-Za-z0-9_]*|file:\/.+)$/, 'must be env:NAME or file:/path'))
+    .array(
+      z
+        .string()
+        .regex(
+          /^(env:[A-Za-z_][A-Za-z0-9_]*|file:\/.+|vault:[\w./-]+#[\w.-]+)$/,
+          'must be env:NAME, file:/path or vault:path#field',
+        ),
+    )
     .max(20)
     .default([]),
   /** Model ids; one may end in `*`. */
@@ -42,6 +53,8 @@ export type ConfiguredProvider = Omit<z.output<typeof providerSchema>, 'keys'> &
 export interface KeySources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly readText: (path: string) => Promise<string>;
+  /** Null: there is no Vault. */
+  readonly readVault: ReadVault | null;
 }
 
 /**
@@ -51,10 +64,11 @@ export interface KeySources {
 export async function readProviderFile(
   file: string,
   environment: KeySources['environment'],
+  readVault: ReadVault | null,
 ): Promise<ConfiguredProvider[]> {
   try {
     const readText = (path: string): Promise<string> => readFile(path, 'utf8');
-    return await readProviders(await readText(file), { environment, readText });
+    return await readProviders(await readText(file), { environment, readText, readVault });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new CodedError('configuration_invalid', `LEMNISCATE_PROVIDERS: ${file}: ${why}`, { file }, error);
@@ -78,12 +92,21 @@ export async function readProviders(text: string, sources: KeySources): Promise<
 }
 
 async function readKey(provider: string, reference: string, sources: KeySources): Promise<Secret> {
-  const [, scheme, place = ''] = /^(env|file):(.*)$/.exec(reference) ?? [];
-  const found = scheme === 'env' ? sources.environment[place] : await sources.readText(place);
-  const key = found?.trim() ?? '';
+  const key = (await follow(reference, sources))?.trim() ?? '';
   if (key === '')
     throw new CodedError('configuration_invalid', `The key ${reference} of ${provider} is empty or not set.`);
   return secret(key);
+}
+
+function follow(reference: string, sources: KeySources): string | undefined | Promise<string> {
+  const [, scheme, place = '', field = ''] = /^(env|file|vault):([^#]*)(?:#(.*))?$/.exec(reference) ?? [];
+  if (scheme === 'env') return sources.environment[place];
+  if (scheme === 'file') return sources.readText(reference.slice('file:'.length));
+  if (sources.readVault !== null) return sources.readVault(place, field);
+  throw new CodedError(
+    'configuration_invalid',
+    `The key ${reference} is in a Vault, and none is named. Set VAULT_ADDR and VAULT_TOKEN.`,
+  );
 }
 
 /** Whether a provider's list of models has a model. */
