@@ -20,7 +20,7 @@ function createSink(reply: FastifyReply, turns: WriteTurns): AnswerSink {
     line.close();
   });
   const line = turns.open((bytes) => void (gone || raw.write(bytes)));
-  const shares = raw.req.httpVersionMajor === 2;
+  const shares = sharesConnection(raw);
   return {
     begin: (status, headers) => {
       reply.hijack();
@@ -37,8 +37,15 @@ function createSink(reply: FastifyReply, turns: WriteTurns): AnswerSink {
       line.flush();
       raw.end();
     },
-    cut: () => void raw.destroy(),
+    cut: () => cut(raw),
   };
+}
+
+const sharesConnection = (raw: ServerResponse): boolean => raw.req.httpVersionMajor === 2;
+
+/** A stream of HTTP/2 that is destroyed without an error ends for its reader as if it were whole. */
+function cut(raw: ServerResponse): void {
+  raw.destroy(sharesConnection(raw) ? new Error('the answer broke off') : undefined);
 }
 
 /** A client that takes nothing for so long is cut. Milliseconds. */
@@ -46,7 +53,7 @@ const stallMs = 120_000;
 
 function drained(raw: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => raw.destroy(), stallMs);
+  const timer = setTimeout(() => cut(raw), stallMs);
   const done = (): void => resolve();
   raw.on('drain', done);
   raw.on('close', done);
