@@ -68,7 +68,7 @@ for (const runtime of ['claude-code', 'codex'] as const)
     test('a stream that falls silent is cut by the gateway and repeated, and nothing runs twice', async (t) => {
       const { bench, order } = await begin(t, { runtime });
       const silent = { blocks: [{ text: 'I think about it.' }, write('a')], stallAfter: 2, stallMs: 500 };
-      const result = await end(bench, order, [silent, silent, { blocks: [write('b')] }, done]);
+      const result = await end(bench, order, [silent, { blocks: [write('b')] }, done]);
       assert.equal(result.reason, 'finished', result.message);
       assert.deepEqual(
         bench.dispatcher.permits.map(({ callId }) => callId),
