@@ -1,5 +1,3 @@
-import type { Readable } from 'node:stream';
-
 /** Takes a piece of an answer. A promise: the next piece waits until the receiver has room again. */
 export type TakeBytes = (bytes: Uint8Array) => Promise<void> | null;
 
@@ -12,15 +10,25 @@ export interface AnswerBody extends AsyncIterable<Uint8Array> {
   deliver?(take: TakeBytes): Promise<void>;
 }
 
+/** What is used of a stream of Node. */
+export interface ByteStream extends AsyncIterable<unknown> {
+  on(event: 'data', listener: (bytes: Uint8Array) => void): unknown;
+  once(event: 'end' | 'close', listener: () => void): unknown;
+  once(event: 'error', listener: (error: Error) => void): unknown;
+  pause(): unknown;
+  resume(): unknown;
+  destroy(): unknown;
+}
+
 /** Both ways of reading a body that arrives as a stream. @param toFault what a reader is told when it breaks */
-export function createAnswerBody(body: Readable, toFault: (error: unknown) => unknown): AnswerBody {
+export function createAnswerBody(body: ByteStream, toFault: (error: unknown) => unknown): AnswerBody {
   return {
     [Symbol.asyncIterator]: () => iterate(body, toFault),
     deliver: (take) => deliver(body, take, toFault),
   };
 }
 
-async function* iterate(body: Readable, toFault: (error: unknown) => unknown): AsyncGenerator<Uint8Array> {
+async function* iterate(body: ByteStream, toFault: (error: unknown) => unknown): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of body) yield chunk as Uint8Array;
   } catch (error) {
@@ -28,7 +36,7 @@ async function* iterate(body: Readable, toFault: (error: unknown) => unknown): A
   }
 }
 
-function deliver(body: Readable, take: TakeBytes, toFault: (error: unknown) => unknown): Promise<void> {
+function deliver(body: ByteStream, take: TakeBytes, toFault: (error: unknown) => unknown): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
       reject(toFault(error));
