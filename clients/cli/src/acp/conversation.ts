@@ -60,6 +60,10 @@ export function createConversation(
   let attached: string | null = null;
   let cancelled = false;
   let turn: AbortController | null = null;
+  /** While what the person said is on its way to the fleet. */
+  let speaking: AbortController | null = null;
+  /** Whether the present session has done anything that could be lost. */
+  let worked = stored.fleetSessionId !== null;
   const writer = createUpdateWriter(stored.folder);
 
   const show = (editor: AgentContext, update: SessionUpdate): Promise<void> =>
@@ -67,21 +71,23 @@ export function createConversation(
   const say = (editor: AgentContext, text: string): Promise<void> =>
     show(editor, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
 
-  async function open(text: string): Promise<string> {
+  async function open(text: string, cancelling: AbortSignal): Promise<string> {
+    const order = await unlessAborted(deps.order(), cancelling);
     const { session } = await openSession(
       client,
       {
-        ...(await deps.order()),
+        ...order,
         repositoryFolder: stored.folder,
         instruction: text,
         surface: 'ide',
         interactive: true,
         followUps: true,
       },
-      deps.signal,
+      AbortSignal.any([deps.signal, cancelling]),
     );
     sessionId = session.id;
     position = 0;
+    worked = false;
     await deps.store.write(id, { folder: stored.folder, fleetSessionId: session.id });
     await attach(session.id);
     return session.id;
@@ -96,8 +102,8 @@ export function createConversation(
   }
 
   /** Says it to the present session, or opens a new one where that has ended. */
-  async function speak(editor: AgentContext, text: string): Promise<string> {
-    if (sessionId === null) return open(text);
+  async function speak(editor: AgentContext, text: string, cancelling: AbortSignal): Promise<string> {
+    if (sessionId === null) return open(text, cancelling);
     try {
       await attach(sessionId);
       await sendMessage(client, sessionId, text);
@@ -105,7 +111,36 @@ export function createConversation(
     } catch (error) {
       if (!isCodedError(error, 'session_ended') && !isCodedError(error, 'conflict')) throw error;
       await say(editor, 'The former session has ended; this begins a new one on the folder as it is.\n\n');
-      return open(text);
+      return open(text, cancelling);
+    }
+  }
+
+  /** Says it, unless the person cancels before it has arrived. @returns null when they did: there is nothing to follow */
+  async function send(editor: AgentContext, text: string): Promise<string | null> {
+    const cancelling = new AbortController();
+    speaking = cancelling;
+    try {
+      return await speak(editor, text, cancelling.signal);
+    } catch (error) {
+      if (!cancelling.signal.aborted || isCodedError(error)) throw error;
+      return null;
+    } finally {
+      speaking = null;
+    }
+  }
+
+  /**
+   * Ends what the agent does. A session that has not begun yet cannot be interrupted; it is stopped, for nothing of it can
+   * be lost. One that comes back from a pause is interrupted as soon as it runs.
+   */
+  async function cut(followed: string): Promise<void> {
+    const params = { path: { id: followed } };
+    try {
+      await ask(client.api.POST('/v1/sessions/{id}/interrupt', { params }));
+    } catch (error) {
+      if (isCodedError(error, 'session_ended')) return;
+      if (!isCodedError(error, 'conflict')) throw error;
+      if (!worked) await ask(client.api.POST('/v1/sessions/{id}/stop', { params }));
     }
   }
 
@@ -113,6 +148,7 @@ export function createConversation(
     turn = new AbortController();
     const questions = createQuestions(followed, askPerson(editor));
     try {
+      if (cancelled) await cut(followed);
       const events = followSession(client, {
         sessionId: followed,
         after: position,
@@ -121,8 +157,10 @@ export function createConversation(
       });
       for await (const event of events) {
         position = event.position;
+        if (event.event.type === 'turn') worked = true;
         for (const update of writer.updates(event.event, false)) await show(editor, update);
         questions.hear(event.event);
+        if (cancelled && event.event.type === 'state' && event.event.state === 'running') await cut(followed);
         const paused = pauseOf(event.event);
         if (paused !== null) return cancelled ? 'cancelled' : paused;
       }
@@ -159,16 +197,13 @@ export function createConversation(
         await finishSession(client, sessionId);
         return follow(editor, sessionId);
       }
-      return follow(editor, await speak(editor, text));
+      const followed = await send(editor, text);
+      return followed === null ? 'cancelled' : follow(editor, followed);
     },
     cancel: async () => {
       cancelled = true;
-      if (sessionId === null || turn === null) return;
-      await ask(
-        client.api.POST('/v1/sessions/{id}/interrupt', { params: { path: { id: sessionId } } }),
-      ).catch((error: unknown) => {
-        if (!isCodedError(error, 'session_ended')) throw error;
-      });
+      speaking?.abort();
+      if (sessionId !== null && turn !== null) await cut(sessionId);
     },
     replay: async (editor) => {
       if (sessionId === null) return;
@@ -191,6 +226,21 @@ export function createConversation(
       });
     },
   };
+}
+
+/** Waits no longer than until it is aborted; the work itself goes on, for others may wait for it too. */
+async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 /** Where a session waits for its person's next message, and why. */

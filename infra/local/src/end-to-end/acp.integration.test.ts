@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { client, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
 import type { InitializeRequest, RequestPermissionRequest, SessionUpdate } from '@agentclientprotocol/sdk';
+import { pausedIntakesSchema } from '@lemniscate/shared/api/intake.ts';
 import { entriesPageSchema } from '@lemniscate/shared/audit/stored-entry.ts';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
@@ -27,8 +28,10 @@ after(() => site.stop());
 function startAgent(
   t: TestContext,
   variables: Readonly<Record<string, string>> = {},
+  options: readonly string[] = [],
 ): ChildProcessWithoutNullStreams {
-  const child = spawn(process.execPath, [join(projectRoot, 'clients/cli/bin/lemniscate.mjs'), 'acp'], {
+  const program = join(projectRoot, 'clients/cli/bin/lemniscate.mjs');
+  const child = spawn(process.execPath, [program, 'acp', ...options], {
     env: {
       ...site.environment,
       TMPDIR: site.scratch,
@@ -47,8 +50,9 @@ function startEditor(
   t: TestContext,
   answer: (request: RequestPermissionRequest) => string,
   variables: Readonly<Record<string, string>> = {},
+  options: readonly string[] = [],
 ) {
-  const child = startAgent(t, variables);
+  const child = startAgent(t, variables, options);
   const updates: SessionUpdate[] = [];
   const asked: RequestPermissionRequest[] = [];
   const hearers = new Set<(update: SessionUpdate) => void>();
@@ -274,23 +278,36 @@ interface Answer {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-test('a scripted client on bare lines: wrong words are answered by name', async (t) => {
-  const child = startAgent(t);
-  const lines = createInterface({ input: child.stdout });
+/** A client that writes the protocol's lines itself. */
+function scriptedClient(t: TestContext, variables: Readonly<Record<string, string>> = {}) {
+  const child = startAgent(t, variables);
   const answers = new Map<number, Answer>();
   const waiting = new Map<number, () => void>();
-  lines.on('line', (line) => {
-    const message = JSON.parse(line) as Answer & { id?: number };
-    if (message.id === undefined) return;
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const message = JSON.parse(line) as Answer & { id?: number; method?: string };
+    if (message.id === undefined || message.method !== undefined) return;
     answers.set(message.id, message);
     waiting.get(message.id)?.();
   });
-  const call = async (id: number, method: string, params: unknown) => {
-    const answered = new Promise<void>((resolve) => waiting.set(id, resolve));
-    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-    await answered;
+  const answered = async (id: number): Promise<Answer | undefined> => {
+    if (!answers.has(id)) await new Promise<void>((resolve) => waiting.set(id, resolve));
     return answers.get(id);
   };
+  const line = (message: object): string => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
+  return {
+    child,
+    line,
+    answered,
+    write: (...lines: readonly string[]) => void child.stdin.write(lines.join('')),
+    call: (id: number, method: string, params: unknown) => {
+      child.stdin.write(line({ id, method, params }));
+      return answered(id);
+    },
+  };
+}
+
+test('a scripted client on bare lines: wrong words are answered by name', async (t) => {
+  const { child, call } = scriptedClient(t);
   await call(1, 'initialize', initialize);
   const nowhere = await call(2, 'session/new', { cwd: '/nowhere', mcpServers: [] });
   assert.match(nowhere?.error?.message ?? '', /nowhere.*repository_missing/s);
@@ -311,4 +328,123 @@ test('a scripted client on bare lines: wrong words are answered by name', async 
   assert.match(picture?.error?.message ?? '', /pictures/);
   child.stdin.end();
   assert.equal(await new Promise((resolve) => child.once('exit', resolve)), 0);
+});
+
+test('a cancel that comes before the session is open opens none', async (t) => {
+  const folder = makeRepository(site.scratch, 'early-cancel', { 'a.txt': 'one\n' });
+  // On the workstation it takes seconds to make a sandbox; on the server the session is there at once.
+  for (const execution of ['workstation', 'server']) {
+    const { child, call, line, write, answered } = scriptedClient(t, {
+      LEMNISCATE_AGENT_EXECUTION: execution,
+    });
+    await call(1, 'initialize', initialize);
+    const opened = await call(2, 'session/new', { cwd: folder, mcpServers: [] });
+    assert.ok(opened?.result);
+    const { sessionId } = opened.result as { sessionId: string };
+    const prompt = [{ type: 'text', text: `early ${execution}` }];
+    write(
+      line({ id: 3, method: 'session/prompt', params: { sessionId, prompt } }),
+      line({ method: 'session/cancel', params: { sessionId } }),
+    );
+    assert.deepEqual((await answered(3))?.result, { stopReason: 'cancelled' }, execution);
+    const { sessions } = await site.client.json('/v1/sessions?limit=100', sessionsSchema);
+    assert.ok(
+      sessions.every(({ instruction }) => !instruction.startsWith('early')),
+      execution,
+    );
+    // It is not cancelled for good.
+    const again = await call(4, 'session/prompt', {
+      sessionId,
+      prompt: [{ type: 'text', text: 'look around' }],
+    });
+    assert.deepEqual(again?.result, { stopReason: 'end_turn' }, execution);
+    child.stdin.end();
+    assert.equal(await new Promise((resolve) => child.once('exit', resolve)), 0);
+  }
+});
+
+const sessionsSchema = z.object({
+  sessions: z.array(z.object({ id: z.string(), instruction: z.string(), state: z.string() })),
+});
+
+test('a cancel of a session that waits in the queue stops it', async (t) => {
+  const folder = makeRepository(site.scratch, 'queued-cancel', { 'a.txt': 'one\n' });
+  const pause = (method: 'PUT' | 'DELETE', headers: Readonly<Record<string, string>> = {}) =>
+    site.client.json('/v1/intake/fleet', pausedIntakesSchema, {
+      method,
+      headers,
+      ...(method === 'PUT' ? { body: {} } : {}),
+    });
+  const { paused } = await pause('PUT');
+  t.after(async () => {
+    const fleet = paused.find(({ scope }) => scope === 'fleet');
+    await pause('DELETE', { 'if-match': `"${fleet?.version ?? 0}"` });
+  });
+  const editor = startEditor(t, () => 'approve');
+  await editor.agent.request(methods.agent.initialize, initialize);
+  const { sessionId } = await editor.agent.request(methods.agent.session.new, {
+    cwd: folder,
+    mcpServers: [],
+  });
+  const waits = editor.hears(
+    (update) =>
+      update.sessionUpdate === 'agent_thought_chunk' &&
+      update.content.type === 'text' &&
+      update.content.text.startsWith('pending'),
+  );
+  const answered = editor.agent.request(methods.agent.session.prompt, {
+    sessionId,
+    prompt: [{ type: 'text', text: 'look around' }],
+  });
+  await waits;
+  await editor.agent.notify(methods.agent.session.cancel, { sessionId });
+  assert.equal((await answered).stopReason, 'cancelled');
+  const { state } = await site.client.json(
+    `/v1/sessions/${fleetSession(sessionId)}`,
+    z.object({ state: z.string() }),
+  );
+  assert.equal(state, 'user_stopped');
+  await editor.leave();
+});
+
+test('what a sub-agent asks is answered in the editor, in the sub-agent’s own session', async (t) => {
+  const folder = makeRepository(site.scratch, 'delegated', { 'README.md': '# Plain\n' });
+  await site.client.json('/v1/projects', z.unknown(), {
+    method: 'POST',
+    body: {
+      id: 'delegates',
+      policy: 'tools: {delegate: allow, list_files: ask, read_file: allow, search_files: allow}\n',
+    },
+  });
+  const editor = startEditor(t, () => 'approve', {}, ['--project', 'delegates']);
+  await editor.agent.request(methods.agent.initialize, initialize);
+  const { sessionId } = await editor.agent.request(methods.agent.session.new, {
+    cwd: folder,
+    mcpServers: [],
+  });
+  const { stopReason } = await editor.agent.request(methods.agent.session.prompt, {
+    sessionId,
+    prompt: [{ type: 'text', text: 'delegate `say what is here`' }],
+  });
+  assert.equal(stopReason, 'end_turn');
+  assert.ok(editor.asked.length > 0);
+  for (const { sessionId: of, toolCall } of editor.asked) {
+    assert.equal(of, sessionId, 'the editor knows one conversation');
+    assert.match(toolCall.title ?? '', /^list_files/);
+  }
+  assert.match(editor.text(), /has reported: The sub-agent has finished/);
+  const approvals = z.object({ approvals: z.array(z.object({ state: z.string() })) });
+  const parent = fleetSession(sessionId);
+  const { sessions } = await site.client.json(
+    '/v1/sessions?limit=100',
+    z.object({ sessions: z.array(z.object({ id: z.string(), parent: z.string().nullable() })) }),
+  );
+  const child = sessions.find((session) => session.parent === parent);
+  const decided = await site.client.json(`/v1/sessions/${child?.id ?? ''}/approvals`, approvals);
+  assert.deepEqual(
+    decided.approvals.map(({ state }) => state),
+    editor.asked.map(() => 'approved'),
+  );
+  assert.deepEqual(await site.client.json(`/v1/sessions/${parent}/approvals`, approvals), { approvals: [] });
+  await editor.leave();
 });
