@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findToolchains } from './toolchains.ts';
 
 /** The agent server of a workstation, as a process. */
 export interface Runner {
@@ -40,7 +41,7 @@ export async function startRunner(folder: string, dispatcherUrl: string, env: En
   const child = spawn(process.execPath, [main], {
     // Its standard input is our life line: when we are gone, it goes.
     stdio: ['pipe', log.fd, log.fd],
-    env: runnerEnvironment(folder, dispatcherUrl, env),
+    env: runnerEnvironment(folder, dispatcherUrl, { ...env, ...(await ownProfiles(folder, env)) }),
     // Ctrl-C reaches everything in front of the terminal. It is ended by us, when its session is.
     detached: true,
   });
@@ -64,6 +65,17 @@ export async function startRunner(folder: string, dispatcherUrl: string, env: En
       clearTimeout(killer);
     },
   };
+}
+
+/** Where the person names no profiles, theirs is the default one with the toolchains that their PATH leads to. */
+async function ownProfiles(folder: string, env: Environment): Promise<Environment> {
+  if (env.LEMNISCATE_SANDBOX_PROFILES !== undefined) return {};
+  const toolchains = await findToolchains(env);
+  if (toolchains.length === 0) return {};
+  const file = join(folder, 'profiles.yaml');
+  // JSON is YAML, too
+  await writeFile(file, JSON.stringify({ profiles: { default: { toolchains } } }));
+  return { LEMNISCATE_SANDBOX_PROFILES: file };
 }
 
 function runnerEnvironment(folder: string, dispatcherUrl: string, env: Environment): NodeJS.ProcessEnv {

@@ -8,12 +8,16 @@ import type { ContractSubject } from './harness.ts';
 
 /** Toolchains of the host that a profile names: readable inside, and nothing beside them. */
 export function describeToolchains(subject: ContractSubject): void {
-  describe('toolchains', () => {
+  // Where people have them: beside the system, and in their home, which only they can pass through.
+  const places = process.getuid?.() === 0 ? ['/opt', homedir()] : [homedir()];
+  for (const above of places) describeToolchainsBelow(subject, above);
+}
+
+function describeToolchainsBelow(subject: ContractSubject, above: string): void {
+  describe(`toolchains below ${above}`, () => {
     let root: string;
     let folder: string;
     before(async () => {
-      // an image lets nobody through its /root
-      const above = process.getuid?.() === 0 ? '/opt' : homedir();
       root = await mkdtemp(join(above, 'lemniscate-toolchains-'));
       await chmod(root, 0o755);
       folder = join(root, 'kit');
@@ -36,6 +40,13 @@ export function describeToolchains(subject: ContractSubject): void {
           assert.equal((await run(sandbox, ['bash', '-lc', 'ls'])).stdout, 'the kit comes first\n');
           const written = await bash(sandbox, `echo x > ${folder}/bin/lemniscate-kit`);
           assert.notEqual(written.exitCode, 0);
+          // what lies on the way to it is no place to write to, and shows nothing
+          assert.notEqual((await bash(sandbox, `touch ${above}/x`)).exitCode, 0);
+          assert.deepEqual(
+            (await run(sandbox, ['/usr/bin/ls', '-A', root])).stdout,
+            'kit\n',
+            'of its folder nothing but the toolchain',
+          );
           assert.match(written.stderr, /Read-only file system|Permission denied/);
         },
         { toolchains: [folder] },
