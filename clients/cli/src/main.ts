@@ -13,11 +13,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     if (stop.signal.aborted) process.exit(exitCodes.interrupted);
     stop.abort();
   });
-// `lemniscate logs … | head` ends the reader first; that is no fault.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(exitCodes.done);
-  throw error;
-});
+/** `lemniscate logs … | head` ends the reader first; that is no fault, but nothing goes on that nobody sees. */
+let readerGone = false;
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    readerGone = true;
+    stop.abort();
+  });
 
 /** A terminal on which one can draw; `dumb` is what editors call theirs that only take lines. */
 const canDraw = isatty(1) && process.env.TERM !== 'dumb';
@@ -44,7 +47,7 @@ try {
 } catch (error) {
   if (error instanceof CommanderError)
     process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-  else if (stop.signal.aborted) process.exitCode = exitCodes.interrupted;
+  else if (stop.signal.aborted) process.exitCode = readerGone ? exitCodes.done : exitCodes.interrupted;
   else {
     const usage = usageErrors.some((code) => isCodedError(error, code));
     process.exitCode = usage ? exitCodes.usage : exitCodes.failed;

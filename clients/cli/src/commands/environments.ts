@@ -106,6 +106,7 @@ async function showLog(io: CommandIo, id: string, options: Options): Promise<voi
     return view.flush();
   }
   for (let after: number | null = 0; after !== null;) {
+    io.signal.throwIfAborted();
     const page: z.infer<typeof logPageSchema> = await ask(
       client.api.GET('/v1/sessions/{id}/log', { params: { path: { id: session }, query: { after } } }),
     );

@@ -20,8 +20,10 @@ import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
 import { openSession } from '../open-session.ts';
 import { patienceMs, patiently } from '../patience.ts';
+import { inspectRepository } from '../repository/inspect.ts';
 import { summarise } from '../session-summary.ts';
 import { startWorkstation } from '../workstation.ts';
+import type { Workstation } from '../workstation.ts';
 import { connectFleet, printJson } from './context.ts';
 import { quoteForShell } from '../shell-word.ts';
 import { readPatch } from './diff-decision.ts';
@@ -147,6 +149,8 @@ async function stopSession(client: ApiClient, sessionId: string, io: CommandIo):
 
 async function run(instruction: string, options: RunOptions, io: CommandIo): Promise<void> {
   const attached = await readAttachments(options.attach ?? []);
+  // A wrong folder is told at once, not after a sandbox was made for it.
+  await inspectRepository(options.repo);
   await runSession(io, options, async (client, order) => {
     const { session, repository, dirty } = await openSession(
       client,
@@ -185,9 +189,11 @@ export async function runSession(
   const out = options.json === true ? io.stderr : io.stdout;
   const interactive = io.interactive && options.nonInteractive !== true && options.json !== true;
   if (execution === 'workstation') out.write('making a sandbox on this machine\n');
-  const workstation = execution === 'workstation' ? await startWorkstation(client, io.env, io.signal) : null;
+  let workstation: Workstation | null = null;
+  let opened: Opened | null = null;
   try {
-    const opened = await open(client, {
+    if (execution === 'workstation') workstation = await startWorkstation(client, io.env, io.signal);
+    opened = await open(client, {
       surface: 'terminal',
       interactive,
       execution,
@@ -211,6 +217,10 @@ export async function runSession(
     }
     await report(client, session, opened.folder, io, options.json === true);
     io.setExitCode(session.exitCode ?? exitCodes.failed);
+  } catch (error) {
+    // Words for the person who sees nothing but their own ^C.
+    if (io.signal.aborted && opened === null) io.stderr.write('\nInterrupted; no session was opened.\n');
+    throw error;
   } finally {
     await workstation?.stop();
   }

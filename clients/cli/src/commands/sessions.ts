@@ -94,6 +94,7 @@ export function registerSessions(program: Command, io: CommandIo): void {
       }
       let after: number | null = 0;
       while (after !== null) {
+        io.signal.throwIfAborted();
         const page: z.infer<typeof logPageSchema> = await ask(
           client.api.GET('/v1/sessions/{id}/log', { params: { path: { id }, query: { after } } }),
         );

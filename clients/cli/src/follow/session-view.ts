@@ -106,17 +106,20 @@ export function createSessionView(
         return toolCall(event);
       case 'output':
         return outputLines(output.take(event.callId, event.text));
-      case 'approval':
+      case 'approval': {
+        // Why it is asked is said once.
+        const reasons = event.state === 'waiting' ? event.reasons.map(makeVisibleLine).join('; ') : '';
         return line(
-          `${paint.yellow('?')} approval ${event.state}: ${makeVisibleLine(event.tool)} ${makeVisibleLine(event.title)} ${paint.dim(event.reasons.map(makeVisibleLine).join('; '))}`,
+          `${paint.yellow('?')} approval ${event.state}: ${makeVisibleLine(event.tool)} ${makeVisibleLine(event.title)} ${paint.dim(reasons)}`.trimEnd(),
         );
+      }
       case 'extension':
         return line(
           `${paint.yellow('?')} budget ${event.state}: used ${event.used.actions} actions, ${event.used.minutes} minutes; the next extension grants ${event.grants.actions} actions and ${event.grants.minutes} minutes, ${event.grants.left} more after it`,
         );
       case 'message':
         if (event.state === 'sent') return line(`${paint.cyan('>')} ${makeVisible(event.text ?? '')}`);
-        return event.state === 'awaited' ? line(paint.dim('  it has answered and waits for you')) : undefined;
+        return event.state === 'awaited' ? line(paint.dim('  it waits for you')) : undefined;
       case 'egress':
         if (event.outcome === 'closed')
           return line(

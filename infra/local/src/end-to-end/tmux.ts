@@ -18,6 +18,8 @@ export interface TmuxScreen {
   shows(what: RegExp): Promise<string>;
   /** Types keys by tmux's names: `C-c`, `Enter`, `s`. */
   press(...keys: string[]): void;
+  /** Makes the terminal larger or smaller, as a person pulls at its corner. */
+  resize(columns: number, rows: number): void;
   end(): void;
 }
 
@@ -66,6 +68,8 @@ export function startTmux(
       }
     },
     press: (...keys) => void tmux('send-keys', '-t', 'person', ...keys),
+    resize: (columns, rows) =>
+      void tmux('resize-window', '-t', 'person', '-x', String(columns), '-y', String(rows)),
     end: () => {
       try {
         tmux('kill-server');
