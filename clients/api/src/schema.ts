@@ -3225,6 +3225,13 @@ export interface components {
                 version: number;
             };
             attempt: number;
+            budget: {
+                actions: number;
+                actionsUsed: number;
+                extensionsLeft: number;
+                minutes: number;
+                minutesUsed: number;
+            } | null;
             createdAt: string;
             diff: {
                 acceptedFiles: string[] | null;
@@ -3313,6 +3320,13 @@ export interface components {
                 version: number;
             };
             attempt: number;
+            budget: {
+                actions: number;
+                actionsUsed: number;
+                extensionsLeft: number;
+                minutes: number;
+                minutesUsed: number;
+            } | null;
             createdAt: string;
             diff: {
                 acceptedFiles: string[] | null;

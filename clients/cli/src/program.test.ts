@@ -52,3 +52,17 @@ test('a wrong word points to the help of its command', async () => {
   await assert.rejects(other.parseAsync(['costs', 'report', '--moon'], { from: 'user' }));
   assert.match(String(stderr.read()), /Run "lemniscate costs report --help"/);
 });
+
+test('everything that a person at a keyboard needs is a command', () => {
+  const names = program.commands.map((command) => command.name());
+  const wanted =
+    'run rerun sessions show logs stop pause resume approvals diff accept reject apply agents skills memory triggers servers costs audit policy revoke login logout doctor completion acp';
+  assert.deepEqual(
+    wanted.split(' ').filter((name) => !names.includes(name)),
+    [],
+  );
+  const run = program.commands.find((command) => command.name() === 'run');
+  const options = run?.options.map(({ long }) => long) ?? [];
+  for (const option of ['--non-interactive', '--attach', '--project', '--agent', '--json', '--stay'])
+    assert.ok(options.includes(option), option);
+});

@@ -43,7 +43,7 @@ export async function runFirstSession(
     io.signal,
   );
   out.write(`session ${opened.id} on ${repositoryFolder}\n${modelNotice(opened.model)}\n\n`);
-  const session = await attend(client, opened.id, io, { out, interactive: io.interactive });
+  const session = await attend(client, opened, io, { out, interactive: io.interactive });
   const calls = z.object({ toolCalls: z.array(toolCallViewSchema) });
   const { toolCalls } = await client.json(`/v1/sessions/${opened.id}/tool-calls`, calls);
   return { client, session, toolCalls, audit: await verifySessionChain(client, opened.id) };

@@ -117,6 +117,17 @@ export const sessionViewSchema = z
         paused: z.enum(['fleet', 'pool', 'project']).nullable(),
       })
       .nullable(),
+    /** What it may use until it has to stop or ask, with its extensions; null where its policy sets no bounds. */
+    budget: z
+      .object({
+        actions: z.int(),
+        actionsUsed: z.int(),
+        /** Of work: a wait for people is taken off when it is over. */
+        minutes: z.number(),
+        minutesUsed: z.number(),
+        extensionsLeft: z.int(),
+      })
+      .nullable(),
     /** The session whose agent has handed this one a part of its task; usage and cost of a session hold its sub-agents'. */
     parent: z.string().nullable(),
   })

@@ -46,13 +46,14 @@ export interface RunOptions {
  */
 export async function attend(
   client: ApiClient,
-  sessionId: string,
+  session: SessionView,
   io: CommandIo,
   options: { readonly out: CommandIo['stdout']; readonly interactive: boolean },
 ): Promise<SessionView> {
+  const { id: sessionId } = session;
   const told = createTold(client, sessionId, io.signal, (text) => screen.note(text));
   const screen = options.interactive
-    ? createLiveScreen(io, sessionId, told.actions, () => performance.now())
+    ? createLiveScreen(io, session, told.actions, () => performance.now())
     : createPlainScreen(options.out, { colour: io.colour, foldFor: sessionId });
   const events = followSession(client, {
     sessionId,
@@ -210,7 +211,7 @@ export async function runSession(
     for (const sentence of announceBounds(bounds)) out.write(`${sentence}\n`);
     let session: SessionView;
     try {
-      session = await attend(client, opened.session.id, io, { out, interactive });
+      session = await attend(client, opened.session, io, { out, interactive });
     } catch (error) {
       if (!io.signal.aborted) throw error;
       session = await stopSession(client, opened.session.id, io);

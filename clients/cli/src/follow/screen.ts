@@ -1,3 +1,4 @@
+import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import type { PositionedEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import pc from 'picocolors';
 import type { CommandIo } from '../io.ts';
@@ -37,13 +38,13 @@ const tickMs = 100;
 /** A person's terminal: lines scroll above a foot that says how far the session is, and single keys act at any time. */
 export function createLiveScreen(
   io: Pick<CommandIo, 'stdin' | 'stdout' | 'colour'>,
-  sessionId: string,
+  { id: sessionId, budget }: Pick<SessionView, 'id' | 'budget'>,
   actions: KeyActions,
   nowMs: () => number,
 ): Screen {
   const terminal = createLiveTerminal(io.stdout);
   const view = createSessionView(terminal, { colour: io.colour, foldFor: sessionId });
-  const status = createStatusLine(pc.createColors(io.colour), nowMs());
+  const status = createStatusLine(pc.createColors(io.colour), nowMs(), budget);
   const keys = createKeys(io.stdin, actions);
   let tick = 0;
   let timer: NodeJS.Timeout | null = null;

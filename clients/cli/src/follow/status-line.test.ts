@@ -4,8 +4,8 @@ import pc from 'picocolors';
 import { createStatusLine } from './status-line.ts';
 
 test('says in one line what happens, how much was done, how long and what it cost', () => {
-  const status = createStatusLine(pc.createColors(false), 1_000);
-  assert.match(status.text(0, 1_000), /waiting for a server · 0 actions · 0:00/);
+  const status = createStatusLine(pc.createColors(false), 1_000, { actions: 150, minutes: 45 });
+  assert.match(status.text(0, 1_000), /waiting for a server · 0\/150 actions · 0:00\/45 min/);
   status.hear({ type: 'turn', turn: 2 });
   status.hear({
     type: 'tool_call',
@@ -26,12 +26,32 @@ test('says in one line what happens, how much was done, how long and what it cos
   });
   assert.match(
     status.text(1, 64_000),
-    /run_command · calling · turn 2 · 1 action · 1:03 · \$0\.0123 · s stops · Ctrl-C interrupts/,
+    /run_command · calling · turn 2 · 1\/150 actions · 1:03\/45 min · \$0\.0123 · s stops · Ctrl-C interrupts/,
   );
 });
 
 test('a tool of a hostile name cannot move the cursor', () => {
-  const status = createStatusLine(pc.createColors(false), 0);
+  const status = createStatusLine(pc.createColors(false), 0, { actions: 150, minutes: 45 });
   status.hear({ type: 'tool_call', callId: 'c', turn: 1, tool: '\u001b[2J', state: 'generating' });
   assert.ok(!status.text(0, 0).includes('\u001b'));
+});
+
+test('an extension that is granted makes the budget larger, one that is asked for does not', () => {
+  const status = createStatusLine(pc.createColors(false), 0, { actions: 10, minutes: 5 });
+  const extension = {
+    type: 'extension',
+    number: 1,
+    cause: 'budget_actions',
+    used: { actions: 10, minutes: 1 },
+    grants: { actions: 50, minutes: 15, left: 4 },
+  } as const;
+  status.hear({ ...extension, state: 'waiting' });
+  assert.match(status.text(0, 0), /0\/10 actions · 0:00\/5 min/);
+  status.hear({ ...extension, state: 'granted' });
+  assert.match(status.text(0, 0), /0\/60 actions · 0:00\/20 min/);
+});
+
+test('where nothing is bounded no bound is told', () => {
+  const status = createStatusLine(pc.createColors(false), 0, null);
+  assert.match(status.text(0, 61_000), /waiting for a server · 0 actions · 1:01 · s stops/);
 });

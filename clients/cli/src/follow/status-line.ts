@@ -1,5 +1,6 @@
 import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import { makeVisibleLine } from '@lemniscate/shared/text/visible.ts';
+import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { cutColumns } from '../columns.ts';
 import type { ViewColours } from './colours.ts';
 
@@ -15,8 +16,16 @@ const titleColumns = 40;
 
 const frames = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 
-/** @param beganAtMs on the same clock as `text` is asked with */
-export function createStatusLine(paint: ViewColours, beganAtMs: number): StatusLine {
+/**
+ * @param beganAtMs on the same clock as `text` is asked with
+ * @param budget as the session began with it; extensions are heard of
+ */
+export function createStatusLine(
+  paint: ViewColours,
+  beganAtMs: number,
+  budget: Pick<NonNullable<SessionView['budget']>, 'actions' | 'minutes'> | null,
+): StatusLine {
+  let may = budget;
   let what = 'waiting for a server';
   let actions = 0;
   let turn = 0;
@@ -44,8 +53,15 @@ export function createStatusLine(paint: ViewColours, beganAtMs: number): StatusL
         case 'usage':
           cost = event.priced ? `$${event.totalCostUsd}` : 'unpriced';
           return;
-        case 'approval':
         case 'extension':
+          if (event.state === 'granted' && may !== null)
+            may = {
+              actions: may.actions + event.grants.actions,
+              minutes: may.minutes + event.grants.minutes,
+            };
+          what = event.state === 'waiting' ? 'waiting for a person' : what;
+          return;
+        case 'approval':
           what = event.state === 'waiting' ? 'waiting for a person' : what;
           return;
         default:
@@ -58,8 +74,10 @@ export function createStatusLine(paint: ViewColours, beganAtMs: number): StatusL
       const facts = [
         makeVisibleLine(what),
         turn === 0 ? '' : `turn ${turn}`,
-        `${actions} ${actions === 1 ? 'action' : 'actions'}`,
-        clock,
+        may === null
+          ? `${actions} ${actions === 1 ? 'action' : 'actions'}`
+          : `${actions}/${may.actions} actions`,
+        may === null ? clock : `${clock}/${may.minutes} min`,
         cost,
       ].filter((fact) => fact !== '');
       const spinner = frames[tick % frames.length] ?? '';

@@ -88,12 +88,20 @@ const spans = [
 function Progress({ session, turn }: { session: SessionView; turn: number }): ReactNode {
   const now = useNow(1_000);
   const end = session.endedAt === null ? now : Date.parse(session.endedAt);
+  const { budget } = session;
   return (
     <section>
       <h2>Progress</h2>
       <dl className="facts">
         <Fact name="Phase" value={session.phase} />
         <Fact name="Turns" value={String(turn)} />
+        {budget === null ? null : (
+          <>
+            <Fact name="Actions" value={`${budget.actionsUsed} of ${budget.actions}`} />
+            <Fact name="Minutes of work" value={`${budget.minutesUsed} of ${budget.minutes}`} />
+            <Fact name="Extensions left" value={String(budget.extensionsLeft)} />
+          </>
+        )}
         <Fact name="Began" value={moment(session.createdAt)} />
         <Fact name="Age" value={span(Math.max(0, end - Date.parse(session.createdAt)))} />
         {spans.map(([name, label]) => {

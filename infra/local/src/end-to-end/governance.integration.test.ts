@@ -87,6 +87,11 @@ test('an interactive session asks for an extension, gets it and finishes', async
   assert.equal(session.state, 'completed', session.message ?? '');
   assert.deepEqual(asked, [1]);
   assert.equal(audit.fault, null);
+  const { budget } = session;
+  assert.ok(budget !== null);
+  const { actions, actionsUsed, minutes, minutesUsed, extensionsLeft } = budget;
+  assert.deepEqual({ actions, minutes, extensionsLeft }, { actions: 51, minutes: 60, extensionsLeft: 4 });
+  assert.ok(actionsUsed > 1 && minutesUsed < minutes, JSON.stringify(budget));
 });
 
 test('a session that stays answers a further message and is finished by its person', async () => {

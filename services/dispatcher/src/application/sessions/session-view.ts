@@ -1,5 +1,7 @@
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
+import { allowance, workedMinutes } from '@lemniscate/shared/budget/session-budget.ts';
+import type { BudgetUse } from '@lemniscate/shared/budget/session-budget.ts';
 import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
@@ -10,10 +12,9 @@ import { queueColumns, queueJoins, queueOutlook } from './queue-outlook.ts';
 import type { QueueRow } from './queue-outlook.ts';
 import type { SessionRow } from './session-row.ts';
 
-interface ViewRow extends SessionRow, QueueRow {
+interface ViewRow extends SessionRow, QueueRow, BudgetUse {
   readonly created_at: string;
   readonly started_at: string | null;
-  readonly running_at: string | null;
   readonly ended_at: string | null;
   readonly driver: string | null;
   readonly timings_ms: Record<string, number>;
@@ -43,7 +44,7 @@ export interface ViewSelection {
 export async function selectSessionViews(tx: Transaction, selection: ViewSelection): Promise<SessionView[]> {
   const rows = await tx.query<ViewRow>(
     `SELECT s.*, u.*, d.summary AS diff_summary, d.state AS diff_state, d.accepted_files AS diff_accepted_files,
-       ${queueColumns}, ${reportedUsageSql} AS reported
+       ${queueColumns}, ${reportedUsageSql} AS reported, coalesce(s.ended_at, clock_timestamp()) AS now
      FROM (SELECT * FROM sessions WHERE ${selection.where} ORDER BY id DESC LIMIT ${selection.limit}) s
      LEFT JOIN diffs d ON d.session_id = s.id
      ${queueJoins}
@@ -106,8 +107,20 @@ function toView(row: ViewRow): SessionView {
       row.diff_summary === null || row.diff_state === null
         ? null
         : { ...row.diff_summary, state: row.diff_state, acceptedFiles: row.diff_accepted_files },
+    budget: budgetOf(row),
     parent: row.parent_id,
     queue: row.state === 'pending' ? queueOutlook(row) : null,
+  };
+}
+
+function budgetOf(row: ViewRow): SessionView['budget'] {
+  // Rows of an archive may hold a policy of before there were bounds.
+  const { budgets }: Partial<typeof row.policy> = row.policy;
+  if (budgets === undefined) return null;
+  return {
+    ...allowance(budgets, row),
+    actionsUsed: row.actions_used,
+    minutesUsed: Math.round(workedMinutes(row) * 10) / 10,
   };
 }
 
