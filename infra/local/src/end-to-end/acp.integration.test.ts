@@ -117,6 +117,11 @@ test('an editor mends the sample, talks on, reviews old and new text, and applie
   });
   assert.equal(first.stopReason, 'end_turn');
   assert.equal(testsPass(folder), false, 'nothing reaches the folder before it is accepted');
+  const { surface } = await site.client.json(
+    `/v1/sessions/${fleetSession(sessionId)}`,
+    z.object({ surface: z.string() }),
+  );
+  assert.equal(surface, 'ide');
   const states = new Set(
     editor.updates.flatMap((update) =>
       update.sessionUpdate === 'tool_call' || update.sessionUpdate === 'tool_call_update'
