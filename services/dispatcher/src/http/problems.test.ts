@@ -18,6 +18,12 @@ before(async () => {
     const said = `fatal: couldn't find remote ref ${marker}\n    at ${marker} (/services/${marker}.ts:1:1)`;
     throw new CodedError('storage_failed', `The mirror cannot be read: ${said}`, { said });
   });
+  app.get('/away', () => {
+    throw new CodedError('unavailable', 'Postgres did not carry a statement out (57014).');
+  });
+  app.get('/away-longer', () => {
+    throw new CodedError('unavailable', 'Later.', { retryAfterSeconds: 60 });
+  });
   app.get('/parser', () => JSON.parse(marker) as never);
   app.get('/file', () => readFile(`/none/${marker}`));
   app.get('/cause', () => {
@@ -48,4 +54,14 @@ test('a fault is logged by code and place, without the words that came with it',
   assert.deepEqual((await logged('/named'))['type'], 'other');
   const { cause } = (await logged('/cause')) as { cause?: { code?: string } };
   assert.equal(cause?.code, 'internal');
+});
+
+test('what is away for a moment says when to come again', async () => {
+  const asked = async (url: string) => {
+    const { statusCode, headers, body } = await app.inject({ method: 'GET', url });
+    return [statusCode, headers['retry-after'], (JSON.parse(body) as { code: string }).code];
+  };
+  assert.deepEqual(await asked('/away'), [503, '2', 'unavailable']);
+  assert.deepEqual(await asked('/away-longer'), [503, '60', 'unavailable']);
+  assert.deepEqual(await asked('/parser'), [500, undefined, 'internal']);
 });

@@ -26,11 +26,15 @@ export function setProblemHandlers(app: App): void {
   );
 }
 
+/** What is away for a moment is asked again after so long, where nobody knows better. */
+const usualRetryAfterSeconds = 2;
+
 /** Sends the problem document of a thrown value. */
 export function sendProblem(reply: FastifyReply, error: unknown): FastifyReply {
   const problem = toProblem(error);
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer');
-  const retryAfter = problem.details?.['retryAfterSeconds'];
+  const retryAfter =
+    problem.details?.['retryAfterSeconds'] ?? (problem.status === 503 ? usualRetryAfterSeconds : undefined);
   if (typeof retryAfter === 'number') void reply.header('retry-after', String(retryAfter));
   // A string goes past the serializer: the route's schema describes its answers, not its problems.
   return reply

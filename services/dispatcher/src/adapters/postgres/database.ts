@@ -2,6 +2,7 @@ import { Pool, types } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Database, Transaction } from '../../application/ports/transaction.ts';
+import { mapError } from './postgres-fault.ts';
 
 /** A database that has to be closed. */
 export interface PostgresDatabase extends Database {
@@ -184,37 +185,6 @@ function nameOf(text: string, values: readonly unknown[]): { readonly name?: str
   const name = `s${names.size}`;
   names.set(text, name);
   return { name };
-}
-
-const connectionFaults = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOTFOUND',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'EPIPE',
-]);
-// 08: connection exceptions, 28: login refused, 3D000: no such database, 57P: shutdown and start-up
-const unreachableStates = /^(08|28|57P0[1235]|3D000)/;
-
-/** Names host, port and database of a Postgres that cannot be used, and never the password. */
-export function mapError(error: unknown, url: URL): unknown {
-  if (!(error instanceof Error) || error instanceof CodedError) return error;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  const unreachable =
-    connectionFaults.has(code) ||
-    unreachableStates.test(code) ||
-    /Connection terminated|connection timeout|timeout exceeded when trying to connect|not queryable/i.test(
-      error.message,
-    );
-  if (!unreachable) return error;
-  const place = `${url.hostname}:${url.port === '' ? '5432' : url.port}${url.pathname}`;
-  return new CodedError(
-    'service_unreachable',
-    `Postgres at ${place} cannot be used${code === '' ? '' : ` (${code})`}. Check DATABASE_URL and that the server runs.`,
-    { service: 'postgres', place },
-    error,
-  );
 }
 
 function isBroken(error: unknown): boolean {

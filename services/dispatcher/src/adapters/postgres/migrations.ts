@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
-import { mapError } from './database.ts';
+import { mapError } from './postgres-fault.ts';
 
 /** Where the SQL files lie. */
 export const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url));
