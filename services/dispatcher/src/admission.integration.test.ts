@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { Client } from 'pg';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { queueDepth } from './application/admission/admit-sessions.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
@@ -106,6 +107,35 @@ describe('admission', () => {
     await finishOne(fleet, server);
     await within(10_000, 'the fourth follows', () => server.orders.length === 5);
     assert.equal(server.held.size, 4);
+  });
+
+  test('a session that somebody holds while its turn comes is in no moment missing from its project’s cap', async () => {
+    const { fleet, dispatcher, server } = await oneServer(10);
+    await projects(fleet, 'capped');
+    const cap = (most: number) =>
+      fleet.sql(`UPDATE projects SET max_concurrent = $1 WHERE id = 'capped'`, [most]);
+    await cap(0);
+    const first = await open(dispatcher, 'capped');
+    const holder = new Client({ connectionString: (await fleet.environment())['DATABASE_URL'] });
+    await holder.connect();
+    try {
+      // As whoever mints it does.
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM sessions WHERE id = $1 FOR UPDATE', [first.id]);
+      await cap(1);
+      const second = await open(dispatcher, 'capped');
+      // Each of these has had a turn behind the capped project's.
+      for (let round = 0; round < 3; round += 1) {
+        const { id } = await open(dispatcher, 'local');
+        await within(10_000, 'another project’s is placed', () => server.held.has(id));
+      }
+      assert.equal(server.held.has(second.id), false, 'the cap is one, and the first one’s turn is not over');
+      await holder.query('COMMIT');
+      await within(10_000, 'the first is placed', () => server.held.has(first.id));
+      assert.equal(server.held.has(second.id), false);
+    } finally {
+      await holder.end();
+    }
   });
 
   test('urgent sessions go first within their project, and age brings the others forward', async () => {

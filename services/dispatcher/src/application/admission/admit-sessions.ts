@@ -129,11 +129,21 @@ function wishOf(session: WaitingSession, isPinned: boolean) {
   };
 }
 
-/** Rows that are still there and that nobody else holds: a stop that is under way takes its session out. */
+/**
+ * Sessions that still wait and that nobody else holds, locked with their outbox rows: a stop that is under way takes its
+ * session out. Whoever takes the job waits for the commit. Marked behind the queue's back, a session that was being minted
+ * stood in no count for a moment, and its project got one more than its cap.
+ */
 async function lockRows(tx: Transaction, wished: readonly WaitingSession[]): Promise<ReadonlySet<number>> {
+  // Not FOR UPDATE: a row that refers to a session holds nobody up. Led by the ids alone: a plan made while few sessions
+  // were pending walks all of them by their state, and with 100,000 waiting that took longer than a statement may.
   const rows = await tx.query<{ id: number }>(
-    'SELECT id FROM outbox WHERE id = ANY($1) FOR UPDATE SKIP LOCKED',
-    [wished.map(({ outboxId }) => outboxId)],
+    `WITH waiting AS MATERIALIZED (
+       SELECT id, session_id FROM outbox WHERE id = ANY($1) FOR UPDATE SKIP LOCKED
+     ), held AS MATERIALIZED (
+       SELECT id, state FROM sessions WHERE id = ANY($2) FOR NO KEY UPDATE SKIP LOCKED
+     ) SELECT waiting.id FROM waiting JOIN held ON held.id = waiting.session_id WHERE held.state = 'pending'`,
+    [wished.map(({ outboxId }) => outboxId), wished.map(({ sessionId }) => sessionId)],
   );
   return new Set(rows.map(({ id }) => id));
 }
@@ -179,14 +189,10 @@ async function closeBite(
 ): Promise<void> {
   const work: Promise<unknown>[] = [
     tx.query('DELETE FROM outbox WHERE id = ANY($1)', [admitted.map(({ outboxId }) => outboxId)]),
-    // For readers and for caps. Whoever holds the row is about to change the phase anyway.
-    // Led by the ids alone: a plan made while few sessions were pending walks all of them by their state, and with 100,000
-    // waiting that took longer than a statement may.
-    tx.query(
-      `WITH free AS MATERIALIZED (SELECT id, state FROM sessions WHERE id = ANY($1) FOR UPDATE SKIP LOCKED)
-       UPDATE sessions SET phase = 'admitted' FROM free WHERE sessions.id = free.id AND free.state = 'pending'`,
-      [admitted.map(({ sessionId }) => sessionId)],
-    ),
+    // For readers and for caps. By the ids alone: their state was seen under the lock.
+    tx.query(`UPDATE sessions SET phase = 'admitted' WHERE id = ANY($1)`, [
+      admitted.map(({ sessionId }) => sessionId),
+    ]),
   ];
   if (!isPinned && waiting.lanes.length > 1) {
     const { cursor, deficits } = shareSlots(waiting.lanes, waiting.cursor, admitted.length);
