@@ -89,6 +89,7 @@ async function openLedgers(io: BenchIo, parts: AsyncDisposableStack): Promise<Re
       warm: 0,
       mirrors: [],
       starting: 0,
+      report: 1,
       startingLimit: 100_000,
       sessions: [],
       gone: [],

@@ -48,6 +48,7 @@ async function openLedger(redis: Parameters<typeof createReservations>[0], serve
       warm: 1,
       mirrors: [],
       starting: 0,
+      report: 1,
       startingLimit: 32,
       sessions: [],
       gone: [],

@@ -32,6 +32,7 @@ test('the model and the script in Redis spread sessions alike, at every step of 
       warm: 0,
       mirrors: [],
       starting: 0,
+      report: 1,
       startingLimit: 100,
       sessions: [],
       gone: [],

@@ -11,6 +11,7 @@ local warm = prefix .. ':warm'             -- server -> warm sandboxes
 local mirrors = prefix .. ':mirrors'       -- server -> repositories at hand, as |key|key|
 local starting = prefix .. ':starting'     -- server -> sessions that start there, by the record
 local limits = prefix .. ':limits'         -- server -> sessions that may start there at once
+local reports = prefix .. ':reports'       -- server -> number of the truth that was told last
 local packed = prefix .. ':packed'         -- pools that fill one server after the other
 local whole = prefix .. ':whole'           -- absent: Redis has forgotten, and the record has not been asked since
 

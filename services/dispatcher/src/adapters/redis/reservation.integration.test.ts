@@ -6,7 +6,15 @@ import { startOwnRedis } from '../../testing/own-redis.ts';
 import type { OwnRedis } from '../../testing/own-redis.ts';
 import { createReservations } from './reservation.ts';
 
-const plain = { pool: 'default', tokens: [], warm: 0, mirrors: [], starting: 0, startingLimit: 100_000 };
+const plain = {
+  report: 1,
+  pool: 'default',
+  tokens: [],
+  warm: 0,
+  mirrors: [],
+  starting: 0,
+  startingLimit: 100_000,
+};
 
 describe('the ledger of slots', () => {
   let own: OwnRedis;
@@ -100,6 +108,27 @@ describe('the ledger of slots', () => {
     assert.equal(await ledger.freeSlots('default'), 8);
     await ledger.release('s3-g1-0');
     assert.equal(await ledger.freeSlots('default'), 9);
+  });
+
+  test('a word that was read before what is known changes nothing', async () => {
+    const tell = (report: number, sessions: string[]) =>
+      ledger.correct({ ...plain, report, serverId: 'a', capacity: 2, sessions, gone: [] });
+    await tell(1, []);
+    assert.equal((await reserve('s1-g1-0')).kind, 'reserved');
+    // The session has come, and its reservation with it; a heartbeat that had read before is later here.
+    assert.equal(await tell(3, ['s1']), true);
+    assert.equal(await tell(2, []), true);
+    assert.equal(await ledger.freeSlots('default'), 1);
+    await tell(4, []);
+    assert.equal(await ledger.freeSlots('default'), 2);
+  });
+
+  test('behind a ledger that has forgotten, a rebuild counts and not what was read before it', async () => {
+    await redis.flushall();
+    const truth = { ...plain, serverId: 'a', capacity: 2, gone: [] };
+    await ledger.rebuild([{ ...truth, report: 8, sessions: ['s1'] }]);
+    await ledger.correct({ ...truth, report: 7, sessions: [] });
+    assert.equal(await ledger.freeSlots('default'), 1);
   });
 
   test('a withdrawn server is not chosen, and an empty ledger says that it is empty', async () => {

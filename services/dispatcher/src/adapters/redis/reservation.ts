@@ -58,6 +58,7 @@ export function createReservations(redis: Redis, prefix: string, random: () => n
       words(truth.mirrors),
       truth.starting,
       truth.startingLimit,
+      truth.report,
       sessions.size,
       how === 'rebuild' ? '1' : '',
       ...sessions,

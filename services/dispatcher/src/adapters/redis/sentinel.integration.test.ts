@@ -114,6 +114,7 @@ test('ledger and queue go on at the new master when the old one dies, over TLS',
   const admit = async (sessionId: string): Promise<boolean> => {
     await ledger.correct({
       serverId: 'a',
+      report: 1,
       pool: 'default',
       capacity: 9,
       tokens: [],

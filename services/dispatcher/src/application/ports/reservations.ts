@@ -34,6 +34,8 @@ export const reservationMs = 30_000;
 /** What is true of a server according to the record and to the server itself. */
 export interface ServerTruth {
   readonly serverId: string;
+  /** Of two truths of a server the one that was read later has the larger number. */
+  readonly report: number;
   readonly pool: string;
   readonly capacity: number;
   /** Words of `offerTokens`. */
@@ -65,7 +67,8 @@ export interface Reservations {
    */
   renew(holds: readonly Hold[]): Promise<boolean[]>;
   /**
-   * Makes the ledger agree with the truth; unsettled reservations stay on top of it.
+   * Makes the ledger agree with the truth; unsettled reservations stay on top of it. One that was read before what the
+   * ledger knows changes nothing.
    * @returns false, and nothing is changed, where Redis has forgotten everything: then only `rebuild` knows enough
    */
   correct(truth: ServerTruth): Promise<boolean>;

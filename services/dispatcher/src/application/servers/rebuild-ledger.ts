@@ -2,7 +2,7 @@ import { sharedCall } from '../in-batches.ts';
 import { reservationMs } from '../ports/reservations.ts';
 import type { Reservations, ServerTruth } from '../ports/reservations.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { listServers, offerOf, usableCapacity } from './server-row.ts';
+import { listServers, nextReport, offerOf, usableCapacity } from './server-row.ts';
 
 export interface RebuildDeps {
   readonly database: Database;
@@ -46,6 +46,11 @@ interface OccupantRow extends Record<string, unknown> {
 }
 
 async function truths(tx: Transaction, startingLimit: number): Promise<ServerTruth[]> {
+  // Whoever is reading for a heartbeat is waited for, and its word comes too late.
+  await tx.query(
+    `UPDATE agent_servers SET reported = ${nextReport}
+     FROM (SELECT id FROM agent_servers ORDER BY id FOR NO KEY UPDATE) AS locked WHERE locked.id = agent_servers.id`,
+  );
   // What came and ended behind a server's last word may occupy its slot still.
   const occupants = await tx.query<OccupantRow>(
     `SELECT attempts.server_id, session_id, sessions.state = 'starting' AS starting

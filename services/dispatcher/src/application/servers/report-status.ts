@@ -6,7 +6,7 @@ import type { Reservations } from '../ports/reservations.ts';
 import { loseAttempt } from '../recovery/lose-attempt.ts';
 import type { LoseAttemptDeps } from '../recovery/lose-attempt.ts';
 import { liftClamp, noteStarted } from './judge-server.ts';
-import { offerOf, serverColumns, usableCapacity } from './server-row.ts';
+import { nextReport, offerOf, serverColumns, usableCapacity } from './server-row.ts';
 import type { ServerRow } from './server-row.ts';
 
 export interface ReportDeps extends LoseAttemptDeps {
@@ -44,10 +44,12 @@ export async function reportStatus(
   serverId: string,
   status: ServerStatus,
 ): Promise<ReportOutcome | null> {
-  const stored = await storeStatus(deps.database, serverId, status);
+  // Under the row's lock: of two reports the one with the larger number has read later.
+  const [stored, attempts] = await deps.database.transaction((tx) =>
+    Promise.all([storeStatus(tx, serverId, status), recentAttempts(tx, serverId)]),
+  );
   if (stored === null) return null;
   const server = await liftClamp(deps.database, stored);
-  const attempts = await recentAttempts(deps.database, serverId);
   await loseDestroyed(deps, serverId, status, attempts);
   if (server.start_failures > 0 && attempts.some((row) => row.live && !row.starting && isAfter(row, server)))
     await noteStarted(deps.database, serverId);
@@ -62,7 +64,8 @@ async function storeStatus(
   status: ServerStatus,
 ): Promise<ServerRow | null> {
   const [row] = await tx.query<ServerRow>(
-    `UPDATE agent_servers SET boot_id = $2, driver = $3, status = $4, seen_at = now() WHERE id = $1
+    `UPDATE agent_servers SET boot_id = $2, driver = $3, status = $4, seen_at = now(), reported = ${nextReport}
+     WHERE id = $1
      RETURNING ${serverColumns}`,
     [serverId, status.bootId, status.driver, JSON.stringify(status)],
   );

@@ -22,13 +22,18 @@ export interface ServerRow extends ServerCondition, Record<string, unknown> {
   readonly clamp: number | null;
   /** Of what an operator decides about. */
   readonly version: number;
+  /** Grows with each reading of what is on it. */
+  readonly reported: number;
 }
+
+/** Of two readings the later one has the larger number, also behind a record that was restored. */
+export const nextReport = `greatest(reported + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
 
 /** Every column of a server row, for statements that return one. */
 export const serverColumns = `id, url, pool, capacity, boot_id, driver, pinned_to, status, seen_at,
   (extract(epoch FROM now() - seen_at) * 1000)::bigint AS silent_ms,
   drained_at IS NOT NULL AS drained, drain_deadline, listed, start_failures, last_failure, last_failure_at,
-  coalesce(excluded_until > now(), false) AS excluded, answer_ms, clock_ahead_ms, clamp, version`;
+  coalesce(excluded_until > now(), false) AS excluded, answer_ms, clock_ahead_ms, clamp, version, reported`;
 
 /** All servers that ever answered, by id. */
 export async function listServers(tx: Transaction): Promise<ServerRow[]> {
@@ -59,6 +64,7 @@ export function offerOf(
   const { status } = row;
   return {
     serverId: row.id,
+    report: row.reported,
     pool: row.pool,
     capacity: usableCapacity(row),
     tokens: offerTokens(status ?? {}),
