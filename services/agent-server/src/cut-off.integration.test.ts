@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { startBench } from './testing/agent-server-bench.ts';
-import { eventOf, play, resultOf, settled } from './testing/session-script.ts';
+import { eventOf, eventsOf, outputOf, play, resultOf, settled } from './testing/session-script.ts';
 
 const leaseMs = 1500;
 /** Beyond the lease: the look at it, and the kill. */
@@ -73,6 +73,33 @@ test('a dispatcher that answers and cannot renew since its record is away costs 
   assert.equal(bench.server.status().held.length, 1);
   bench.dispatcher.onHeartbeat = () => null;
   assert.equal((await resultOf(bench, order.sessionId)).reason, 'finished');
+});
+
+test('processes stand still while nobody renews, with the time that they have, and go on afterwards', async (t) => {
+  const bench = await startBench(t);
+  bench.dispatcher.leaseMs = 1_000;
+  // Two seconds of work in a command that may take four.
+  const loop = 'for i in $(seq 100); do date +%s%N; sleep 0.02; done';
+  play(bench, [
+    { blocks: [{ id: 'count', tool: 'run_command', input: { command: loop, timeout_seconds: 4 } }] },
+    { blocks: [{ text: 'Done.' }] },
+  ]);
+  const order = bench.order({ leaseMs: 1_000 });
+  await bench.put(order);
+  await eventOf(bench, order.sessionId, 'output');
+  const outageMs = 8_000;
+  const until = performance.now() + outageMs;
+  bench.dispatcher.onHeartbeat = () => new CodedError('service_unreachable', 'PostgreSQL cannot be reached.');
+  await bench.dispatcher.until(() => performance.now() > until, outageMs + 5_000);
+  bench.dispatcher.onHeartbeat = () => null;
+  assert.equal((await resultOf(bench, order.sessionId)).reason, 'finished');
+  const stamps = outputOf(eventsOf(bench, order.sessionId), 'stdout')
+    .trim()
+    .split('\n')
+    .map((line) => Number(BigInt(line) / 1_000_000n));
+  assert.equal(stamps.length, 100, 'it had the time for all of its work');
+  const gaps = stamps.slice(1).map((at, index) => at - (stamps[index] ?? at));
+  assert.ok(Math.max(...gaps) > outageMs - 2_500, `it stood for ${Math.max(...gaps)} ms`);
 });
 
 test('a session of which only the result is left goes on offering it when it is cut off', async (t) => {

@@ -35,6 +35,7 @@ export interface SandboxParts {
 }
 
 const killDeadlineMs = 10_000;
+const freezeDeadlineMs = 5_000;
 
 /** After the wire broke, the process has this long to be seen exiting before the wire itself is blamed. */
 const exitGraceMs = 1_000;
@@ -88,6 +89,8 @@ export function createLiveSandbox(parts: SandboxParts): Sandbox {
     ...(parts.layTree === undefined ? {} : { layTree: parts.layTree }),
     ...(parts.layHome === undefined ? {} : { layHome: parts.layHome }),
     killCommands: () => wire.killCommands(killDeadlineMs),
+    freeze: () => wire.freeze(freezeDeadlineMs),
+    thaw: () => wire.thaw(freezeDeadlineMs),
     counters: () => parts.counters(),
     ended,
     destroy(options = {}) {

@@ -141,6 +141,13 @@ export interface Sandbox {
   layHome?(tree: string): Promise<void>;
   /** Kills every command, not the supervisor; resolves when they are gone. */
   killCommands(): Promise<void>;
+  /**
+   * Everything that commands have started stands still, and the time does not count against them; what is started later
+   * runs. A kill ends it all the same. @throws CodedError `sandbox_lost`
+   */
+  freeze(): Promise<void>;
+  /** Lets it go on. @throws CodedError `sandbox_lost` */
+  thaw(): Promise<void>;
   /** Tells a broken bound that the sandbox itself survived (the kernel killed or refused one of its commands). */
   /** Null when the sandbox is gone. @throws Error where they cannot be read although it is there */
   counters(): Promise<SandboxCounters | null>;

@@ -12,6 +12,7 @@ import { runSession } from './run-session.ts';
 import type { SessionDeps } from './session-context.ts';
 import { tracedJournal, tracedLog } from './traced-session.ts';
 import { createTimings } from './timings.ts';
+import { createStillness } from './stillness.ts';
 import { createUnwind } from './unwind.ts';
 
 /** One attempt that this server has taken. */
@@ -32,7 +33,7 @@ export interface HeldSession {
   abandon(cause: AbandonCause): void;
   /**
    * Gives up an attempt that is cut off with its lease at its end, or whose lease ended long ago. One of which only the
-   * result is left has nothing that could do harm, and goes on offering it.
+   * result is left has nothing that could do harm, and goes on offering it. Until then its processes stand still.
    */
   checkLease(): void;
   /** What the dispatcher has not acknowledged. */
@@ -63,6 +64,7 @@ export function holdSession(
   const wish = createPauseWish(() => deps.clock.monotonicMs());
   const interrupt = createTurnInterrupt();
   const lease = createLease(deps.bootTimeMs, deps.bootTimeMs(), order.leaseMs);
+  const stillness = createStillness(lease, deps.log);
   const kept = createJournal({
     held,
     files: deps.journals.open(held),
@@ -86,6 +88,7 @@ export function holdSession(
     held,
     journal,
     lease,
+    stillness,
     interruption,
     wish,
     interrupt,
@@ -112,6 +115,7 @@ export function holdSession(
     interrupt: interrupt.ask,
     abandon: interruption.abandon,
     checkLease: () => {
+      stillness.look();
       if (lease.lost() || (holdsSlot && lease.cutOff())) interruption.abandon('lease_lost');
     },
     holdsSlot: () => holdsSlot,

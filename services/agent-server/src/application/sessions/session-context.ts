@@ -18,6 +18,7 @@ import type { TurnInterrupt } from '../runtimes/turn-interrupt.ts';
 import type { WarmPool } from '../warm-pool.ts';
 import type { Interruption } from './interruption.ts';
 import type { SessionTraces } from './session-traces.ts';
+import type { Stillness } from './stillness.ts';
 import type { Timings } from './timings.ts';
 import type { Unwind } from './unwind.ts';
 
@@ -50,6 +51,7 @@ export interface SessionContext {
   readonly held: Held;
   readonly journal: Journal;
   readonly lease: Lease;
+  readonly stillness: Stillness;
   readonly interruption: Interruption;
   readonly wish: PauseWish;
   readonly interrupt: TurnInterrupt;

@@ -45,6 +45,7 @@ export async function startSession(context: SessionContext): Promise<StartedSess
     timings.mark('starting');
     journal.emit({ type: 'running', driver: sandbox.driver, warm, timingsMs: timings.all() });
     for (const text of workingCopy.notices) journal.emit({ type: 'notice', text: cut(text, 4096) });
+    context.stillness.bind(claimed);
     return { sandbox, workingCopy, resumed, build };
   } finally {
     clearTimeout(timer);

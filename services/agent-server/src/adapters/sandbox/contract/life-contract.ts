@@ -187,6 +187,34 @@ export function describeCommands(subject: ContractSubject): void {
     );
 
     it(
+      'stands still with everything that it runs, and goes on; the time in between counts against no command',
+      on(async (sandbox) => {
+        const counting = (file: string, most: string) =>
+          `i=0; while ${most}; do i=$((i+1)); echo $i > ${file}; sleep 0.02; done`;
+        const counted = async (file: string) =>
+          Number(await readFile(join(sandbox.workspaceFolder, file), 'utf8').catch(() => '0'));
+        await bash(sandbox, `(setsid bash -c '${counting('left', 'true')}' >/dev/null 2>&1 &)`);
+        // Half of its time for the work, and the host's patience would be over while it stands.
+        const timed = bash(sandbox, `${counting('own', '[ $i -lt 40 ]')}; echo done`, { timeoutMs: 3_000 });
+        await until('both count', async () => (await counted('own')) > 2 && (await counted('left')) > 2);
+        await sandbox.freeze();
+        const stood = [await counted('own'), await counted('left')];
+        assert.equal((await bash(sandbox, 'sleep 6; echo over')).stdout, 'over\n', 'what starts later runs');
+        assert.deepEqual([await counted('own'), await counted('left')], stood);
+        await sandbox.thaw();
+        const end = await timed;
+        assert.deepEqual([end.cause, end.stdout], ['exited', 'done\n']);
+        await until(
+          'what was left behind counts again',
+          async () => (await counted('left')) > (stood[1] ?? 0),
+        );
+        await sandbox.freeze();
+        await sandbox.killCommands();
+        assert.equal((await bash(sandbox, 'pgrep -x sleep')).exitCode, 1, 'what stands still can be killed');
+      }),
+    );
+
+    it(
       'leaves background processes alone until killCommands, which spares the supervisor',
       on(async (sandbox) => {
         const started = await bash(sandbox, 'sleep 4241 & setsid nohup sleep 4242 >/dev/null 2>&1 & echo up');

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 /** Joined in this order; none imports another but by name. */
-const sources = ['process-tree.ts', 'loopback.ts', 'transport.ts', 'supervisor.ts'].map((name) =>
-  fileURLToPath(new URL(name, import.meta.url)),
+const sources = ['pausable-timer.ts', 'process-tree.ts', 'loopback.ts', 'transport.ts', 'supervisor.ts'].map(
+  (name) => fileURLToPath(new URL(name, import.meta.url)),
 );
 
 /** Host paths of the files that every sandbox shows inside, read-only. */

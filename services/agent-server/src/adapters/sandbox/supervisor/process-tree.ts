@@ -37,6 +37,29 @@ export function sendKill(pid: number): void {
   }
 }
 
+/** Stops or continues one process, or with -1 all that may be signalled. */
+function send(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    return; // ESRCH: nobody is there to stop
+  }
+}
+
+/** Stops everything but PID 1 and the supervisor. The kernel holds its task list meanwhile: no fork escapes. */
+export function stopAll(): void {
+  send(-1, 'SIGSTOP');
+}
+
+/** Lets all go on, the youngest first: a shell that looks after its children must not find them stopped. */
+export function continueAll(): void {
+  const own = new Set([1, process.pid]);
+  const rows = processTable().filter(({ pid, zombie }) => !own.has(pid) && !zombie);
+  rows.sort((left, right) => right.started - left.started || right.pid - left.pid);
+  for (const { pid } of rows) send(pid, 'SIGCONT');
+  send(-1, 'SIGCONT');
+}
+
 /** The processes with these pids and everything below them. */
 function withDescendants(rows: readonly ProcessRow[], roots: Iterable<number>): Set<number> {
   const found = new Set(roots);

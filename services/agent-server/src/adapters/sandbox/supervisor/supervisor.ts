@@ -1,6 +1,6 @@
 /**
  * The supervisor: the one resident process of a sandbox. It serves HTTP/2 over its standard input and output
- * and runs commands. It and its neighbours `loopback.ts`, `process-tree.ts` and `transport.ts` import nothing but Node, because they are stripped to JavaScript, joined and
+ * and runs commands. It and its neighbours `loopback.ts`, `pausable-timer.ts`, `process-tree.ts` and `transport.ts` import nothing but Node, because they are stripped to JavaScript, joined and
  * mounted as one file.
  *
  * It trusts the host and nobody else: commands are hostile. Where two uids can be had it is uid 0 of a user
@@ -15,7 +15,17 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { serveConnection, serveLoopback } from './loopback.ts';
-import { beginCommand, endCommand, killCommand, processTable, sendKill } from './process-tree.ts';
+import { startPausableTimer } from './pausable-timer.ts';
+import type { PausableTimer } from './pausable-timer.ts';
+import {
+  beginCommand,
+  continueAll,
+  endCommand,
+  killCommand,
+  processTable,
+  sendKill,
+  stopAll,
+} from './process-tree.ts';
 import { joinPipes } from './transport.ts';
 import type {
   RequestFrameNumbers,
@@ -166,6 +176,9 @@ interface Running {
   readonly input: Writable | null;
 }
 
+/** The times that commands under way have left. */
+const deadlines = new Set<PausableTimer>();
+
 /** One command on one stream, from its start frame to its end frame. */
 function runCommand(stream: ServerHttp2Stream, command: WireCommand, stdin: Stdin): Running {
   const startedAt = performance.now();
@@ -180,12 +193,14 @@ function runCommand(stream: ServerHttp2Stream, command: WireCommand, stdin: Stdi
     if (cause === 'exited') cause = why;
     killCommand(child.pid);
   };
-  const timer = setTimeout(() => kill('timeout'), command.timeoutMs);
+  const deadline = startPausableTimer(command.timeoutMs, () => kill('timeout'));
+  deadlines.add(deadline);
 
   const end = (exitCode: number | null, signal: string | null): void => {
     if (ended) return;
     ended = true;
-    clearTimeout(timer);
+    deadline.clear();
+    deadlines.delete(deadline);
     if (child?.pid !== undefined) endCommand(child.pid);
     const record: WireCommandEnd = {
       exitCode,
@@ -337,10 +352,25 @@ function serveKillCommands(stream: ServerHttp2Stream): void {
   else stream.respond({ ':status': 200 }, { endStream: true });
 }
 
+/** Everything but the supervisor stands still, and the time does not count. What is started from now on runs. */
+function serveFreeze(stream: ServerHttp2Stream): void {
+  for (const deadline of deadlines) deadline.pause();
+  stopAll();
+  stream.respond({ ':status': 200 }, { endStream: true });
+}
+
+function serveThaw(stream: ServerHttp2Stream): void {
+  continueAll();
+  for (const deadline of deadlines) deadline.resume();
+  stream.respond({ ':status': 200 }, { endStream: true });
+}
+
 const routes: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
   '/ping': (stream) => stream.respond({ ':status': 200 }, { endStream: true }),
   '/commands': serveCommand,
   '/kill-commands': serveKillCommands,
+  '/freeze': serveFreeze,
+  '/thaw': serveThaw,
 };
 
 function main(): void {

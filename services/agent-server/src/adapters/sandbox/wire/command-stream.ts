@@ -11,6 +11,8 @@ import { commandEnvironment } from '../command-environment.ts';
 import { parseCommandEnd } from './command-end.ts';
 import { createFrameReader, encodeFrame } from './frame-reader.ts';
 import type { WireFrame } from './frame-reader.ts';
+import { startPausableTimer } from '../supervisor/pausable-timer.ts';
+import type { PausableTimer } from '../supervisor/pausable-timer.ts';
 import { createOutputQueue } from './output-queue.ts';
 import {
   maxPayloadBytes,
@@ -96,17 +98,20 @@ function drained(stream: ClientHttp2Stream): Promise<void> {
 /**
  * Runs one command on one stream. Output and end are claims of the sandbox: the host counts bytes, bounds them
  * and keeps time itself, so that `end` settles whatever the peer does.
+ * @param deadlines where its own stands while it runs: what freezes the sandbox pauses them
  */
 export function startCommand(
   session: ClientHttp2Session,
   command: SandboxCommand,
   user: CommandUser,
   clock: Clock,
+  deadlines: Set<PausableTimer>,
 ): SandboxExecution {
   const start = startFrame(command, user);
   const startedAt = clock.monotonicMs();
   let stream: ClientHttp2Stream | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let deadline: PausableTimer | undefined;
+  let canceling: NodeJS.Timeout | undefined;
   let outputBytes = 0;
   let droppedBytes = 0;
   let settled = false;
@@ -116,10 +121,17 @@ export function startCommand(
   });
   const queue = createOutputQueue(maxHeldBytes, () => stream?.resume());
 
+  const endDeadline = (): void => {
+    if (deadline === undefined) return;
+    deadline.clear();
+    deadlines.delete(deadline);
+  };
+
   const settle = (how: Pick<SandboxCommandEnd, 'exitCode' | 'signal' | 'cause'>, claimedDrop = 0): void => {
     if (settled) return;
     settled = true;
-    clearTimeout(timer);
+    clearTimeout(canceling);
+    endDeadline();
     command.signal?.removeEventListener('abort', cancel);
     const durationMs = Math.round(clock.monotonicMs() - startedAt);
     settleEnd({ ...how, durationMs, outputBytes, droppedBytes: droppedBytes + claimedDrop });
@@ -128,8 +140,9 @@ export function startCommand(
   };
   const giveUp = (cause: SandboxCommandEnd['cause']): void => settle({ exitCode: null, signal: null, cause });
   const cancel = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(giveUp, hostGraceMs, 'canceled');
+    endDeadline();
+    clearTimeout(canceling);
+    canceling = setTimeout(giveUp, hostGraceMs, 'canceled');
     if (stream?.writable) stream.write(encodeFrame(requestFrames.kill, Buffer.alloc(0)));
   };
 
@@ -161,7 +174,8 @@ export function startCommand(
   }
   const opened = stream;
   const read = createFrameReader();
-  timer = setTimeout(giveUp, command.timeoutMs + hostGraceMs, 'timeout');
+  deadline = startPausableTimer(command.timeoutMs + hostGraceMs, () => giveUp('timeout'));
+  deadlines.add(deadline);
   command.signal?.addEventListener('abort', cancel, { once: true });
   opened.on('response', (headers) => {
     if (headers[':status'] !== 200) giveUp('sandbox_lost');

@@ -6,6 +6,8 @@ export const wirePaths = {
   ping: '/ping',
   commands: '/commands',
   killCommands: '/kill-commands',
+  freeze: '/freeze',
+  thaw: '/thaw',
   /** Followed by a port: a stream that tells connections by their number, four bytes each, while it is open. */
   loopback: '/loopback/',
   /** Followed by a connection's number: its bytes both ways. */

@@ -8,6 +8,7 @@ import { joinPipes } from '../supervisor/transport.ts';
 import { createFrameBudget, defaultFrameBudget } from './frame-budget.ts';
 import type { FrameBudget } from './frame-budget.ts';
 import { maxPayloadBytes, wirePaths } from './protocol.ts';
+import type { PausableTimer } from '../supervisor/pausable-timer.ts';
 import { startCommand } from './command-stream.ts';
 import { listenInside } from './loopback-stream.ts';
 import type { CommandUser } from './command-stream.ts';
@@ -28,6 +29,10 @@ export interface Wire {
   ping(timeoutMs: number): Promise<void>;
   /** @throws CodedError `sandbox_lost` */
   killCommands(timeoutMs: number): Promise<void>;
+  /** Commands under way stand still, with their time. @throws CodedError `sandbox_lost` */
+  freeze(timeoutMs: number): Promise<void>;
+  /** @throws CodedError `sandbox_lost` */
+  thaw(timeoutMs: number): Promise<void>;
   /** Settles once, never rejects. */
   readonly closed: Promise<WireEnd>;
   close(): void;
@@ -93,15 +98,25 @@ export function openWire(options: WireOptions): Wire {
     part.on('close', () => finish('standard input or output closed'));
   }
 
+  const deadlines = new Set<PausableTimer>();
   const request = (path: string, timeoutMs: number): Promise<void> =>
     exchange(session, sandboxId, path, timeoutMs);
 
   return {
     closed,
-    run: (command) => startCommand(session, command, options.user, clock),
+    run: (command) => startCommand(session, command, options.user, clock, deadlines),
     listen: (port, onConnection, signal) => listenInside(session, { sandboxId, port, onConnection, signal }),
     ping: (timeoutMs) => request(wirePaths.ping, timeoutMs),
     killCommands: (timeoutMs) => request(wirePaths.killCommands, timeoutMs),
+    freeze: async (timeoutMs) => {
+      await request(wirePaths.freeze, timeoutMs);
+      for (const deadline of deadlines) deadline.pause();
+    },
+    thaw: async (timeoutMs) => {
+      // Whatever the sandbox does: the host's own bounds count again.
+      for (const deadline of deadlines) deadline.resume();
+      await request(wirePaths.thaw, timeoutMs);
+    },
     close() {
       closing = true;
       finish('closed by the host');

@@ -29,7 +29,8 @@ export async function startProgram(work: CliWork): Promise<HeardProgram> {
   return {
     ...program,
     lines: createLines(program.cli),
-    quiet: createQuietWatch(work.context, () => underWay(work)),
+    // Without a lease its processes stand still: nobody can say anything then.
+    quiet: createQuietWatch(work.context, () => underWay(work) + (work.context.lease.valid() ? 0 : 1)),
   };
 }
 
