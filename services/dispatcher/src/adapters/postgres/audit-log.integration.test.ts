@@ -344,10 +344,80 @@ test(
 );
 
 test(
+  'the function for many chains writes all or nothing, each behind its own end',
+  { skip: noDatabase },
+  async () => {
+    const [one = '', two = '', fresh = ''] = ['s_many_a', 's_many_b', 's_many_new'].map(sessionChain);
+    for (const chain of [one, two]) await append(chain, opening);
+    const digestOf = async (chain: string): Promise<Buffer> => {
+      const [row] = await database.app.query<{ digest: Buffer }>(
+        'SELECT head_digest AS digest FROM audit_chains WHERE chain = $1',
+        [chain],
+      );
+      return row?.digest ?? Buffer.alloc(32);
+    };
+    const [headOfOne, headOfTwo] = [await digestOf(one), await digestOf(two)];
+    const call = (
+      chains: string[],
+      seqs: number[],
+      heads: Buffer,
+      digests = Buffer.alloc(32 * chains.length, 1),
+    ) =>
+      database.app.query(`SELECT audit_append_each($1, $2, $3, $4, $5, $6, $7, $8, now())`, [
+        chains,
+        seqs,
+        heads,
+        digests,
+        Buffer.from('{}'.repeat(chains.length)),
+        chains.map((_, index) => 1 + 2 * index),
+        chains.map(() => 2),
+        chains.map(() => 'tool.executed'),
+      ]);
+    const both = Buffer.concat([headOfOne, headOfTwo]);
+    const zeros = Buffer.alloc(32);
+    const broken = { code: '23000' };
+    await assert.rejects(call([one, two], [1, 2], both), broken, 'another place');
+    await assert.rejects(
+      call([one, two], [1, 1], Buffer.concat([headOfOne, headOfOne])),
+      broken,
+      'another link',
+    );
+    await assert.rejects(
+      call([one, fresh], [1, 1], Buffer.concat([headOfOne, zeros])),
+      broken,
+      'no such chain',
+    );
+    await assert.rejects(
+      call([one, one], [1, 1], Buffer.concat([headOfOne, headOfOne])),
+      broken,
+      'twice the same',
+    );
+    await assert.rejects(call([one, two], [1, 1], both, Buffer.alloc(32)), broken, 'a digest is missing');
+    await assert.rejects(
+      call([one, two], [1, 0], Buffer.concat([headOfOne, zeros])),
+      { code: '23505' },
+      'open already',
+    );
+    for (const chain of [one, two]) assert.deepEqual(await verified(chain), { fault: null, count: 1 });
+    // Shown able to write: what was refused was refused for its end.
+    await call([one, two, fresh], [1, 1, 0], Buffer.concat([both, zeros]));
+    const heads = await database.app.query<{ seq: number }>(
+      'SELECT head_seq::int AS seq FROM audit_chains WHERE chain = ANY ($1) ORDER BY chain',
+      [[one, two, fresh]],
+    );
+    assert.deepEqual(
+      heads.map(({ seq }) => seq),
+      [2, 2, 1],
+    );
+  },
+);
+
+test(
   'a function that a restore gave another owner appends as well, by way of the trigger',
   { skip: noDatabase },
   async () => {
-    await database.owner.query('ALTER FUNCTION audit_append OWNER TO current_user');
+    for (const name of ['audit_append', 'audit_append_each'])
+      await database.owner.query(`ALTER FUNCTION ${name} OWNER TO current_user`);
     try {
       const chain = sessionChain('s_restored');
       await append(chain, opening);
@@ -364,8 +434,18 @@ test(
         pending.map(({ seq }) => Number(seq)),
         [1, 2, 3, 4, 5],
       );
+      const many = ['s_restored_a', 's_restored_b'].map(sessionChain);
+      for (const given of [opening, draft(1)])
+        await database.app.transaction((tx) =>
+          audit.appendEach(
+            tx,
+            many.map((each) => ({ chain: each, drafts: [given] })),
+          ),
+        );
+      for (const each of many) assert.deepEqual(await verified(each), { fault: null, count: 2 });
     } finally {
-      await database.owner.query('ALTER FUNCTION audit_append OWNER TO lemniscate_appender');
+      for (const name of ['audit_append', 'audit_append_each'])
+        await database.owner.query(`ALTER FUNCTION ${name} OWNER TO lemniscate_appender`);
     }
   },
 );

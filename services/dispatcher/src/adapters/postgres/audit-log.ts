@@ -75,7 +75,7 @@ export function createAuditLog({
       const grown = written.map(({ chain, drafts }) =>
         extendChain(ends.get(chain) ?? unopened(chain), drafts, at),
       );
-      await insertEntries(
+      await insertEach(
         tx,
         grown.flatMap(({ entries }) => entries),
       );
@@ -243,10 +243,7 @@ async function insertBehind(
   head: ChainHead,
   entries: readonly ChainedEntry[],
 ): Promise<boolean> {
-  const bodies = entries.map(({ body }) => body);
-  const lengths = bodies.map((body) => body.length);
-  let end = 1;
-  const starts = lengths.map((length) => (end += length) - length);
+  const { starts, lengths, bodies } = joined(entries);
   try {
     const [row] = await tx.query<{ appended: boolean }>(
       'SELECT audit_append($1, $2, $3, $4, $5, $6, $7, $8, $9) AS appended',
@@ -255,7 +252,7 @@ async function insertBehind(
         head.seq,
         head.digest,
         Buffer.concat(entries.map(({ digest }) => digest)),
-        Buffer.concat(bodies),
+        bodies,
         starts,
         lengths,
         entries.map(({ type }) => type),
@@ -270,7 +267,36 @@ async function insertBehind(
   }
 }
 
-/** Entries of several chains at once; the trigger holds each to the end of its chain. */
+/** Entries of several chains at once; each is held to the end of its chain. One a chain go by a function of their own. */
+async function insertEach(tx: Transaction, entries: readonly ChainedEntry[]): Promise<void> {
+  if (new Set(entries.map(({ chain }) => chain)).size < entries.length) return insertEntries(tx, entries);
+  if (entries.length === 0) return;
+  const { starts, lengths, bodies } = joined(entries);
+  await tx.query('SELECT audit_append_each($1, $2, $3, $4, $5, $6, $7, $8, $9)', [
+    entries.map(({ chain }) => chain),
+    entries.map(({ seq }) => seq - 1),
+    Buffer.concat(entries.map(({ prev }) => (prev.length === 0 ? noDigest : prev))),
+    Buffer.concat(entries.map(({ digest }) => digest)),
+    bodies,
+    starts,
+    lengths,
+    entries.map(({ type }) => type),
+    entries[0]?.at,
+  ]);
+}
+
+const noDigest = Buffer.alloc(32);
+
+/** Bodies one behind the other, with the start (from 1) and the length of each. */
+function joined(entries: readonly ChainedEntry[]) {
+  const bodies = entries.map(({ body }) => body);
+  const lengths = bodies.map((body) => body.length);
+  let end = 1;
+  const starts = lengths.map((length) => (end += length) - length);
+  return { starts, lengths, bodies: Buffer.concat(bodies) };
+}
+
+/** Inserted plainly: the trigger holds each to the end of its chain. */
 async function insertEntries(tx: Transaction, entries: readonly ChainedEntry[]): Promise<void> {
   await tx.query(
     `INSERT INTO audit_entries (chain, seq, prev, digest, body, type, at)

@@ -52,9 +52,11 @@ export async function openTogether(
   openings: readonly Opening[],
 ): Promise<ReadonlySet<string>> {
   const subjects = [...new Set(openings.map(({ person }) => person.subject))].toSorted();
-  await Promise.all([takeTurns(tx, subjects, 'opening'), refuseRevoked(tx, subjects)]);
-  await Promise.all(openings.map(({ request, person }) => checkPinnedServer(tx, request, person)));
+  // Sent together, executed in this order: nobody is revoked between the lock and the look.
   await Promise.all([
+    takeTurns(tx, subjects, 'opening'),
+    refuseRevoked(tx, subjects),
+    ...openings.map(({ request, person }) => checkPinnedServer(tx, request, person)),
     ...openings.map(({ request }) => checkStoredBundle(tx, request)),
     refuseFullBacklogs(deps, tx, openings),
   ]);
@@ -72,7 +74,9 @@ export async function openTogether(
       openings.filter(({ id }) => opened.has(id)).map((opening) => openingEntry(deps, opening)),
     ),
     tx.query(
-      'INSERT INTO outbox (session_id, generation) SELECT id, 1 FROM unnest($1::text[]) AS opened (id)',
+      `INSERT INTO outbox (session_id, generation, placement_class, lane, queue_key)
+       SELECT id, 1, placement_class, lane, created_at + queue_delay_seconds * interval '1 second'
+       FROM sessions WHERE id = ANY ($1) ORDER BY id`,
       [ids],
     ),
   ]);
