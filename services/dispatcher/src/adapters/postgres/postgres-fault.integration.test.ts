@@ -77,6 +77,17 @@ test('a lock that is held, and a connection that leads to a standby', async () =
   assert.equal(await faultOf(onlyReading), 'service_unreachable');
 });
 
+test('a pool that is being closed with its dispatcher is a service that is away', async () => {
+  const closing = createDatabase({
+    url: record.url,
+    connections: 1,
+    statementTimeoutMs: 300,
+    onConnectionError: () => undefined,
+  });
+  await closing.close();
+  assert.equal(await faultOf(closing.query('SELECT 1')), 'service_unreachable');
+});
+
 test('states that Postgres cannot be brought to here', () => {
   const url = new URL('postgres://someone:SECRETword@db.example:6543/record');
   const codeOf = (state: string): unknown => {

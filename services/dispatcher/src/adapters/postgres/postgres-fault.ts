@@ -53,7 +53,7 @@ function isUnreachable(message: string, state: string): boolean {
   return (
     connectionFaults.has(state) ||
     unreachableStates.test(state) ||
-    /Connection terminated|connection timeout|timeout exceeded when trying to connect|not queryable/i.test(
+    /Connection terminated|connection timeout|timeout exceeded when trying to connect|not queryable|pool after calling end/i.test(
       message,
     )
   );
