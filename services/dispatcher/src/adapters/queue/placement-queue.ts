@@ -4,6 +4,7 @@ import type { Log } from '../../application/ports/log.ts';
 import type { PlacementJob, PlacementQueue, ReservedJob } from '../../application/ports/placement-queue.ts';
 import { redisAddress } from '../redis/address.ts';
 import { callerOptions, retryStrategy, workerOptions } from '../redis/connection.ts';
+import { writeOnceATurn } from '../redis/one-write.ts';
 
 export type PlaceJob = (job: ReservedJob) => Promise<void>;
 
@@ -58,6 +59,7 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
       maxStalledCount: 1_000,
     });
     worker.on('error', onError);
+    joinWrites(worker);
     worker.on('failed', (job, error) =>
       log.error(
         { err: error, job: job?.id, component: 'queue' },
@@ -77,6 +79,7 @@ export function createPlacementQueue(options: PlacementQueueOptions): RunningPla
       streams: { events: { maxLen: 1_000 } },
     });
     queue.on('error', onError);
+    joinWrites(queue);
     queues.set(pool, queue);
     if (placing !== null && closing === null) startWorker(pool, placing);
     return queue;
@@ -122,6 +125,15 @@ async function closeAll(
   const isAway = redis.status !== 'ready' || !(await within(redis.ping(), 500));
   await within(Promise.all(workers.map((worker) => worker.close(isAway))), timeoutMs);
   await within(Promise.all(queues.map((queue) => queue.close())), 2_000);
+}
+
+/** Adds and ends of jobs that fall together travel together. One that was closed before it was connected needs it no more. */
+function joinWrites({ backend }: Pick<Queue<ReservedJob> | Worker<ReservedJob>, 'backend'>): void {
+  backend.connection.client.then(
+    // BullMQ shows ioredis' own object, by a proxy.
+    (client) => writeOnceATurn(client as unknown as Redis),
+    () => undefined,
+  );
 }
 
 function queueName(pool: string): string {

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
 import { redisAddress } from './address.ts';
+import { writeOnceATurn } from './one-write.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 
 /** A command that has no answer by then fails: a request must not wait for a Redis that is away. */
@@ -33,6 +34,7 @@ export function retryStrategy(times: number): number {
 export function connectRedis(url: URL, onError: (error: Error) => void): Redis {
   const redis = new Redis({ ...redisAddress(url), ...callerOptions });
   redis.on('error', onError);
+  writeOnceATurn(redis);
   return redis;
 }
 

@@ -7,6 +7,7 @@ import { positionedEventSchema } from '@lemniscate/shared/protocol/session-event
 import type { LiveEvents, LiveSignal } from '../../application/ports/live-events.ts';
 import type { Log } from '../../application/ports/log.ts';
 import { redisAddress } from './address.ts';
+import { writeOnceATurn } from './one-write.ts';
 
 /** Longest message; larger news is sent as a bare wake-up and read from the record. Bytes. */
 const maxMessageBytes = 64 * 1024;
@@ -85,6 +86,7 @@ function connect(
     ...settings,
   };
   const connection = new Redis({ ...redisAddress(url), ...merged });
+  writeOnceATurn(connection);
   let isAway = false;
   connection.on('error', (error: Error) => {
     if (!isAway) log.warn({ err: error }, 'Redis is away; live readers look into the record instead');
