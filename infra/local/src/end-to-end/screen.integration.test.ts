@@ -40,7 +40,7 @@ function person(t: TestContext, args: string, size?: { columns: number; rows: nu
 test('a run from the first line to the diff, with its foot gone at the end', { skip: noTmux }, async (t) => {
   const folder = sampleRepository(site.scratch, 'screen');
   const screen = person(t, `run "fix the failing test" --repo '${folder}'`);
-  await screen.shows(/s stops · Ctrl-C interrupts/);
+  await screen.shows(/\d+\/150 actions · \d:\d\d\/45 min .*s stops · Ctrl-C interrupts/);
   const end = await screen.shows(/exit code \d+/);
   assert.match(end, /exit code 0/);
   assert.match(end, /run_command .*done/);
