@@ -111,10 +111,14 @@ test('a budget that is used up is extended where it is asked', options, async ()
     bounds: { maxActions: 1 },
   });
   await page.getByText('The budget is used up').waitFor({ timeout: workMs });
+  const facts = page.getByLabel('Facts');
+  await facts.getByText('1 of 1', { exact: true }).waitFor();
   await noBarriers('session-extension');
   await page.getByRole('button', { name: 'Extend', exact: true }).click();
   await end().or(page.getByText('The budget is used up')).first().waitFor({ timeout: workMs });
   await end().waitFor({ timeout: workMs });
+  // with the extension there is room for fifty more
+  await facts.getByText('2 of 51', { exact: true }).waitFor();
 });
 
 test('a tool call is seen in each of its six states', options, async () => {
