@@ -11,7 +11,7 @@ import { toWireError } from '../application/gateway/wire-error.ts';
 import type { ErrorShape } from '../application/gateway/wire-error.ts';
 import { modelEndpoints } from '../application/ports/model-provider.ts';
 import type { ModelEndpoint } from '../application/ports/model-provider.ts';
-import { createAnswerSinks } from './answer-sink.ts';
+import { createAnswerSink } from './answer-sink.ts';
 import type { App } from './app.ts';
 import { hangUpOf } from './attempt-params.ts';
 import { gatewayBodyLimit, gatewayFault } from './gateway-fault.ts';
@@ -32,25 +32,19 @@ export function registerGatewayRoutes(app: App, deps: GatewayDeps): void {
       { parseAs: 'buffer', bodyLimit: gatewayBodyLimit },
       (_request, body, parsed) => parsed(null, body),
     );
-    const sinkOf = createAnswerSinks();
-    for (const name of modelEndpoints) registerEndpoint(scope, deps, name, sinkOf);
+    for (const name of modelEndpoints) registerEndpoint(scope, deps, name);
     for (const shape of ['anthropic', 'openai'] as const) registerModels(scope, deps, shape);
     done();
   });
 }
 
-function registerEndpoint(
-  scope: App,
-  deps: GatewayDeps,
-  name: ModelEndpoint,
-  sinkOf: ReturnType<typeof createAnswerSinks>,
-): void {
+function registerEndpoint(scope: App, deps: GatewayDeps, name: ModelEndpoint): void {
   const endpoint = gatewayEndpoints[name];
   scope.post(endpoint.path, { errorHandler: inShapeOf(endpoint.errors) }, async (request, reply) => {
     const { serverId } = serverOf(request);
     const caller = await authoriseExchange(deps.database, serverId, relayTokenOf(request.headers));
     const exchange = checkExchange(deps, caller, name, bytesOf(request.body), request.headers);
-    await relayExchange(deps, exchange, sinkOf(reply), hangUpOf(reply), traceOf(request));
+    await relayExchange(deps, exchange, createAnswerSink(reply), hangUpOf(reply), traceOf(request));
     return reply;
   });
 }
