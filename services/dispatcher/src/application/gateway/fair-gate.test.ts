@@ -69,13 +69,22 @@ test('who leaves while the shared room is asked takes nothing', async () => {
   assert.equal(given.length, 2);
 });
 
-test('without a shared room to ask, a gateway keeps the limits by itself', async () => {
+test('without a shared room to ask, a gateway keeps the limits by itself, and asks again later', async () => {
   const warned: unknown[] = [];
-  const shared = { take: () => Promise.reject(new Error('away')), give: () => undefined };
+  let asked = 0;
+  const take = (): Promise<boolean> => {
+    asked += 1;
+    return asked === 1 ? Promise.reject(new Error('away')) : Promise.resolve(true);
+  };
+  const shared = { take, give: () => undefined };
   const log = { warn: (...said: unknown[]) => void warned.push(said) };
   const gate = gateOf({ concurrency: 1 }, { shared, log, waitMs: 20 });
   const leave = await gate.enter('a', 1, open);
   await assert.rejects(gate.enter('b', 1, open), { code: 'unavailable' });
   leave();
-  assert.equal(warned.length, 1);
+  (await gate.enter('b', 1, open))();
+  assert.deepEqual([warned.length, asked], [1, 1]);
+  ms += 5_000;
+  (await gate.enter('b', 1, open))();
+  assert.deepEqual([warned.length, asked], [1, 2]);
 });

@@ -28,6 +28,8 @@ interface Ticket {
 
 /** Longest wait for room, in milliseconds; a client retries later on its own. */
 const longestWaitMs = 60_000;
+/** A shared room that could not be asked is left alone for so long: one that hangs would hold everybody up each time. */
+const awayMs = 5_000;
 /** Room that others give, or that time does, is looked for so often while somebody waits. */
 const refillMs = 250;
 
@@ -53,13 +55,15 @@ export function createFairGate(options: GateOptions): FairGate {
   const parties = new Map<string, Ticket[]>();
   const own = createOwnRoom(limits, clock);
   let admitting = false;
+  let askAgainAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | null = null;
 
   const takeShared = async (ticket: Ticket): Promise<boolean> => {
-    if (shared === undefined) return true;
+    if (shared === undefined || clock.monotonicMs() < askAgainAt) return true;
     try {
       return await shared.take(ticket.holder, ticket.tokens);
     } catch (error) {
+      askAgainAt = clock.monotonicMs() + awayMs;
       log.warn({ err: error, provider: name }, 'the limits of a provider are kept by this gateway alone');
       return true;
     }
