@@ -17,7 +17,12 @@ export interface LfsServer {
   /** What it gives instead of an object's contents. */
   readonly instead: Map<
     string,
-    { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
+    {
+      readonly status: number;
+      readonly headers?: Record<string, string>;
+      readonly body?: string;
+      readonly breaks?: boolean;
+    }
   >;
   /** The address that the batch API names for an object, where it is not its own. */
   readonly elsewhere: Map<string, string>;
@@ -49,7 +54,9 @@ export async function startLfsServer(folder: string, { cert, key }: IssuedCertif
   const object = (oid: string, request: IncomingMessage, response: ServerResponse): void => {
     const other = instead.get(oid);
     const contents = objects.get(oid);
-    if (other !== undefined) response.writeHead(other.status, other.headers).end(other.body);
+    if (other?.breaks === true)
+      response.writeHead(other.status, other.headers).write(other.body ?? '', () => response.destroy());
+    else if (other !== undefined) response.writeHead(other.status, other.headers).end(other.body);
     else if (contents === undefined || request.headers.authorization !== 'Basic for-this-host')
       response.writeHead(403).end();
     else response.end(contents);

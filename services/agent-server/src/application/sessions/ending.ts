@@ -19,6 +19,7 @@ const reasonsByCode: Partial<Record<ErrorCode, EndReason>> = {
   repository_broken: 'repository_failed',
   repository_source_refused: 'repository_failed',
   revision_missing: 'repository_failed',
+  large_file_missing: 'repository_failed',
   digest_mismatch: 'repository_failed',
   environment_failed: 'environment_failed',
   sandbox_start_failed: 'start_failed',

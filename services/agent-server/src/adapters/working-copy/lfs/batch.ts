@@ -3,7 +3,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { z } from 'zod';
 import type { FetchHosts } from '../fetch-host.ts';
 import type { LfsEndpoint } from './endpoint.ts';
-import { pinnedRequest, readText } from './pinned-request.ts';
+import { pinnedRequest, readText, unreachable } from './pinned-request.ts';
 
 const mediaType = 'application/vnd.git-lfs+json';
 const maxAnswerBytes = 4 * 1024 * 1024;
@@ -55,7 +55,9 @@ export async function askBatch(
     }),
     signal,
   });
-  const said = await readText(answer, maxAnswerBytes);
+  const said = await readText(answer, maxAnswerBytes).catch((error: unknown) =>
+    unreachable(endpoint.href, signal, error),
+  );
   if (answer.statusCode !== 200) throw refused(endpoint, `HTTP ${answer.statusCode}`);
   const read = answerSchema.safeParse(asJson(said));
   if (!read.success) throw refused(endpoint, 'an answer that is not the batch API’s');

@@ -13,7 +13,7 @@ import type { FetchHosts } from '../fetch-host.ts';
 import { askBatch } from './batch.ts';
 import type { LfsAnswer } from './batch.ts';
 import { lfsEndpoint } from './endpoint.ts';
-import { pinnedRequest } from './pinned-request.ts';
+import { pinnedRequest, unreachable } from './pinned-request.ts';
 
 const perBatch = 100;
 const atOnce = 4;
@@ -100,7 +100,10 @@ async function download(
     if ([404, 410].includes(status)) return `HTTP ${status}`;
     throw new CodedError('large_file_missing', `${named(object)} cannot be fetched: HTTP ${status}.`);
   }
-  await keep(response, object, folder, options.signal);
+  const { signal } = options;
+  await keep(response, object, folder, signal).catch((error: unknown) =>
+    unreachable(answer.href, signal, error),
+  );
   return null;
 }
 

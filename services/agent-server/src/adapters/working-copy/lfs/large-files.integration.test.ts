@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -239,6 +240,37 @@ for (const [what, address] of [
     server.instead.delete(oid);
     await (await lay(over(url, 'available'))).copy.discard();
   });
+
+test('a server that refuses, that nobody vouches for or that breaks off is named', async (t) => {
+  const pointer = server.put(content('broken'));
+  const oid = oidOf(pointer);
+  const { url } = publish({ 'a.bin': pointer });
+  const refuses = async (says: RegExp) =>
+    assert.rejects(lay(over(url, 'available')), { code: 'large_file_missing', message: says });
+  const stranger = await createTestAuthority(root, 'stranger');
+  const { cert, key } = await stranger.issue('stranger', 'https://stranger.invalid');
+  const other = createTlsServer({ cert, key }, (_request, response) => void response.end('x'));
+  other.listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.after(() => other.close());
+  const address = other.address();
+  assert.ok(address !== null && typeof address === 'object');
+  server.elsewhere.set(oid, `https://localhost:${address.port}/object`);
+  await refuses(/localhost:\d+ does not give large files: .*certificate/i);
+  server.elsewhere.set(oid, 'https://localhost:1/object');
+  await refuses(/localhost:1 does not give large files: .*ECONNREFUSED/);
+  server.elsewhere.delete(oid);
+  server.instead.set(oid, {
+    status: 200,
+    headers: { 'content-length': '100000' },
+    body: 'short',
+    breaks: true,
+  });
+  await refuses(/localhost:\d+ does not give large files: aborted/);
+  server.instead.set(oid, { status: 500 });
+  await refuses(/HTTP 500/);
+  server.instead.delete(oid);
+});
 
 test('large files beyond the bound are refused before the first is asked for', async () => {
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'d'.repeat(64)}\nsize 99999999999\n`;

@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { getCACertificates } from 'node:tls';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { pinHost } from '../fetch-host.ts';
 import type { FetchHosts } from '../fetch-host.ts';
 
@@ -35,9 +35,25 @@ function only(address: string): LookupFunction {
 }
 
 /**
+ * Names the host of an error that has no code of ours: refused connections, certificates, streams that break.
+ * @throws CodedError `large_file_missing`, or the reason of a stop
+ */
+export function unreachable(address: string, signal: AbortSignal, error: unknown): never {
+  signal.throwIfAborted();
+  if (isCodedError(error)) throw error;
+  const why = error instanceof Error ? error.message || (error as NodeJS.ErrnoException).code : undefined;
+  throw new CodedError(
+    'large_file_missing',
+    `${new URL(address).host} does not give large files: ${why ?? 'no answer'}.`,
+    {},
+    error,
+  );
+}
+
+/**
  * Asks an address that a git host named. https only; a host inside the server's networks is refused unless an operator
  * named it; redirects are not followed: the answer is the caller's to judge.
- * @throws CodedError `repository_source_refused`, `repository_missing`
+ * @throws CodedError `repository_source_refused`, `repository_missing`, `large_file_missing`
  */
 export async function pinnedRequest(
   address: string,
@@ -66,7 +82,7 @@ export async function pinnedRequest(
   asking.once('response', resolve);
   asking.on('error', reject);
   asking.end(body);
-  return promise;
+  return promise.catch((error: unknown) => unreachable(address, signal, error));
 }
 
 /**
