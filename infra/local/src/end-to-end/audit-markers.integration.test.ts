@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { after, before, test } from 'node:test';
 import { followSession } from '@lemniscate/cli/follow/event-stream.ts';
-import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import { sessionPageSchema, sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import type { RepositorySource } from '@lemniscate/shared/repository/source.ts';
 import { Client } from 'pg';
@@ -285,6 +286,22 @@ test('the fleet’s own export verifies offline with the public key alone, up to
   assert.equal(result.sealed.covered, result.entries);
 });
 
+test('evidence of one session, asked of the fleet, verifies offline and has no word of it', async () => {
+  const data = site.environment['LEMNISCATE_DATA'] ?? assert.fail();
+  const key = join(data, 'secrets/audit-log-key.pem.pub');
+  const { sessions } = await site.client.json('/v1/sessions?limit=1', sessionPageSchema);
+  const session = sessions[0]?.id ?? assert.fail();
+  const out = join(scratch, 'session.evidence');
+  const args = [cli, 'audit', 'evidence', '--session', session, '--key', key, '--out', out];
+  const { NODE_TEST_CONTEXT: _context, ...env } = site.environment;
+  await promisify(execFile)(process.execPath, args, { env });
+  const result = verifyOffline(out, key);
+  assert.equal(result.verified, true);
+  assert.ok(result.entries > 3 && result.sealed.covered > result.entries);
+  for (const [, body = ''] of readFileSync(out, 'utf8').matchAll(/"body":"([A-Za-z0-9+/=]+)"/g))
+    assert.doesNotMatch(Buffer.from(body, 'base64').toString(), planted);
+});
+
 test(
   'a copy of the bucket with the sealed segments verifies offline with the public key alone, and a changed one does not',
   { skip: s3 === undefined && 'stores: LEMNISCATE_TEST_S3_ENDPOINT is not set' },
@@ -327,10 +344,11 @@ interface OfflineResult {
   readonly sealed: { readonly covered: number; readonly checkpoints: number };
 }
 
+const cli = join(import.meta.dirname, '../../../../clients/cli/bin/lemniscate.mjs');
+
 /** The terminal client with nothing but an export and the public key. */
 function verifyOffline(file: string, key: string): OfflineResult {
-  const bin = join(import.meta.dirname, '../../../../clients/cli/bin/lemniscate.mjs');
-  const args = [bin, 'audit', 'verify', '--json', '--file', file, '--key', key];
+  const args = [cli, 'audit', 'verify', '--json', '--file', file, '--key', key];
   const { stdout, stderr } = spawnSync(process.execPath, args, {
     env: { LEMNISCATE_DATA: scratch },
     encoding: 'utf8',
