@@ -62,7 +62,8 @@ async function answer(request: Http2ServerRequest, response: Http2ServerResponse
     const drained = once(response, 'drain').then(() => false);
     if (await Promise.race([drained, closed])) return;
   }
-  response.end();
+  if (request.url.includes('/cut')) response.destroy(new Error('cut'));
+  else response.end();
 }
 
 const ask = { headers: {}, body: Buffer.from('{}') };
@@ -101,4 +102,33 @@ test('more answers than fit a connection open a second one', async (t) => {
       for await (const _got of body);
     }),
   );
+});
+
+test('pieces are handed on as they come and wait for who takes them; an answer that breaks off is told, either way', async (t) => {
+  const { dispatcher } = await startGateway(t);
+  const { signal } = new AbortController();
+  const relay = (path: string) => dispatcher.relayModel('token', { ...ask, path }, signal);
+  const whole = await relay('/40');
+  let bytes = 0;
+  let taking = 0;
+  await whole.body.deliver?.((got) => {
+    assert.equal(taking, 0, 'the next piece did not wait');
+    taking += 1;
+    bytes += got.length;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        taking -= 1;
+        resolve();
+      });
+    });
+  });
+  assert.equal(bytes, 40 * piece.length);
+
+  const broken = { code: 'provider_failed', message: /was cut/ };
+  const delivered = await relay('/cut/3');
+  await assert.rejects(async () => delivered.body.deliver?.(() => null), broken);
+  const iterated = await relay('/cut/3');
+  await assert.rejects(async () => {
+    for await (const _got of iterated.body);
+  }, broken);
 });
