@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { RefObject } from 'react';
 
 /**
- * What is wider than its place scrolls there, and then has to be reachable by the keyboard (axe:
+ * What is wider or higher than its place scrolls there, and then has to be reachable by the keyboard (axe:
  * scrollable-region-focusable); what fits is no stop on anybody's way.
  */
 export function useTabStop<Region extends HTMLElement>(): {
@@ -14,7 +14,8 @@ export function useTabStop<Region extends HTMLElement>(): {
   useEffect(() => {
     const region = ref.current;
     if (region === null) return undefined;
-    const look = (): void => setScrolls(region.scrollWidth > region.clientWidth);
+    const look = (): void =>
+      setScrolls(region.scrollWidth > region.clientWidth || region.scrollHeight > region.clientHeight);
     const watched = new ResizeObserver(look);
     watched.observe(region);
     // its contents grow without it: rows that arrive

@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { moment, percent, plural, short, shortId, span, usd } from '../parts/format.ts';
 import { Badge, isLive, useNow } from '../parts/parts.tsx';
+import { useTabStop } from '../parts/use-tab-stop.ts';
 import { reasonWords } from '../parts/session-state.ts';
 import { personName } from '../sessions/sessions-page.tsx';
 import { shown, shownLine } from './plain-text.ts';
@@ -10,7 +11,7 @@ import { shown, shownLine } from './plain-text.ts';
 /** The facts of a session beside its timeline: what it costs, how long it takes, where it runs, what came of it. */
 export function Rail({ session, turn }: { session: SessionView; turn: number }): ReactNode {
   return (
-    <aside className="rail" aria-label="Facts">
+    <aside className="rail" aria-label="Facts" {...useTabStop<HTMLElement>()}>
       <Cost session={session} />
       <Progress session={session} turn={turn} />
       {session.diff === null ? null : <Diff session={session} diff={session.diff} />}
