@@ -30,15 +30,6 @@ export function toolchainMounts({ toolchains = [] }: SandboxProfile): SandboxMou
   return toolchains.map((folder) => ({ source: folder, target: folder, readOnly: true }));
 }
 
-/**
- * A container's own folders on the way to them. Images let nobody through their `/root`, so that toolchains below root's
- * home would be there and could not be reached.
- */
-export function toolchainTmpfs({ toolchains = [] }: SandboxProfile): Readonly<Record<string, string>> {
-  if (!toolchains.some((folder) => folder.startsWith('/root/'))) return {};
-  return { '/root': 'rw,noexec,nosuid,nodev,mode=0755,size=64k' };
-}
-
 /** What commands are given of the environment for them. */
 export function toolchainEnvironment({ toolchains = [] }: SandboxProfile): Readonly<Record<string, string>> {
   if (toolchains.length === 0) return {};

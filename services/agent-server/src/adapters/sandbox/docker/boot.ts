@@ -10,7 +10,7 @@ import { createLiveSandbox } from '../live-sandbox.ts';
 import { checkProfile, supervisorFolderBytes } from '../profile.ts';
 import { shellStartupMounts } from '../shell-startup.ts';
 import { insidePaths, mainArgv, supervisorTasks } from '../supervisor/prepare.ts';
-import { toolchainMounts, toolchainTmpfs } from '../toolchains.ts';
+import { toolchainMounts } from '../toolchains.ts';
 import { openWire } from '../wire/wire.ts';
 import type { Wire } from '../wire/wire.ts';
 import { startContainer } from './container.ts';
@@ -94,7 +94,6 @@ function startSupervisor(
       ...shellStartupMounts(place.shellStartup),
     ],
     tmpfs: {
-      ...toolchainTmpfs(profile),
       '/run/lemniscate': 'rw,exec,nosuid,nodev,mode=0700,size=64k',
       [insidePaths.privateFolder]: `rw,noexec,nosuid,nodev,mode=0700,size=${supervisorFolderBytes}`,
     },
