@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable, Writable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { client, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
 import type { InitializeRequest, RequestPermissionRequest, SessionUpdate } from '@agentclientprotocol/sdk';
@@ -23,6 +23,14 @@ before(async () => {
 });
 
 after(() => site.stop());
+
+// A conversation that stays open keeps its slot for minutes, and a sub-agent needs one of its own.
+afterEach(async () => {
+  const { sessions } = await site.client.json('/v1/sessions?limit=100', sessionsSchema);
+  for (const { id, state } of sessions)
+    if (['pending', 'starting', 'running', 'paused'].includes(state))
+      await site.client.json(`/v1/sessions/${id}/stop`, z.unknown(), { method: 'POST', body: {} });
+});
 
 /** The real program on pipes, as an editor starts it. */
 function startAgent(
