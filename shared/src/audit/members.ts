@@ -175,14 +175,14 @@ const shown: ReadonlyMap<MemberFormat, number> = new Map([
 export const withheld = '(withheld)';
 
 /**
- * A member as the log may have it: text that has not the form of its member is withheld, or made one line, for what somebody
- * else has chosen must not keep an act out of the log. Numbers and switches are no words.
- * @returns null where the member is none of the table and holds text: a fault in the code that writes it
+ * A member as the log may have it: text that has not the form of its member is withheld, or made one line, and so is text of
+ * a member that the table does not have. Neither what somebody else has chosen nor a line that we forgot keeps an act out of
+ * the log. Numbers and switches are no words.
  */
-export function fitMember(member: string, value: JsonValue): JsonValue | null {
+export function fitMember(member: string, value: JsonValue): JsonValue {
   if (isWordless(value)) return value;
   const format = memberFormats.get(member);
-  return format === undefined ? null : fit(format, value);
+  return format === undefined ? withheld : fit(format, value);
 }
 
 function fit(format: MemberFormat, value: JsonValue): JsonValue {

@@ -44,7 +44,7 @@ export function tellChain(
     pseudonym,
   );
   add(createdAt, 'session.queued', {});
-  if (startedAt !== null) add(startedAt, 'attempt.started', { attempt: 1, server });
+  if (startedAt !== null) add(startedAt, 'attempt.started', {});
   if (runningAt !== null) {
     add(runningAt, 'session.running', { driver: 'bubblewrap', warm: true });
     const calls = Math.min(session.turns, maxCalls);
