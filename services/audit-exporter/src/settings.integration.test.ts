@@ -45,7 +45,7 @@ test(
       first: false,
       service: 'spiffe://lemniscate/audit-exporter',
     });
-    assert.deepEqual(third?.changed, ['LEMNISCATE_SINKS (content)']);
+    assert.deepEqual(third?.changed, ['LEMNISCATE_SINKS:content']);
     assert.deepEqual(more, []);
   },
 );

@@ -10,5 +10,5 @@ export function settingsOfExporter(config: ExporterConfig): ReadonlyMap<string, 
   const { LEMNISCATE_SINKS: sinks } = config;
   if (sinks === undefined) return settings;
   const content = createHash('sha256').update(readFileSync(sinks)).digest('hex');
-  return settings.set('LEMNISCATE_SINKS (content)', content);
+  return settings.set('LEMNISCATE_SINKS:content', content);
 }
