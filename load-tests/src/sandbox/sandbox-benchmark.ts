@@ -74,7 +74,7 @@ export const sandboxBenchmark: Benchmark = {
       const docker = 'missing' in engine ? null : { image: buildImage(io, engine.host), host: engine.host };
       if (docker === null) io.say(`no container engine: ${'missing' in engine ? engine.missing : ''}`);
       else process.env['DOCKER_HOST'] = docker.host;
-      const plain = docker === null ? null : plainDocker(docker.host, docker.image, rounds, io);
+      const plain = docker === null ? null : await plainDocker(docker.host, docker.image, rounds, io);
       if (plain !== null) results.push(plain.run, plain.exec);
       for (const candidate of candidates) {
         if (candidate.driver === 'docker' && docker === null) continue;
