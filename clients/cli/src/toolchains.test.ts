@@ -24,6 +24,11 @@ const find = (...path: string[]) =>
     HOME: home,
     PATH: path.map((entry) => (entry.startsWith('/') ? entry : join(home, entry))).join(':'),
   });
+/** What makes a folder one of Node. */
+const tool = (folder: string) => ({
+  [`${folder}/bin/node`]: '',
+  [`${folder}/include/node/node.h`]: '',
+});
 const inHome = (...names: string[]): string[] => names.map((name) => join(home, name));
 
 test('what the PATH leads to is found, in its order: nvm, plain go, a JDK behind a link', async () => {
@@ -78,10 +83,6 @@ test('shims lead to the version that is set: pyenv, asdf, rustup', async () => {
 });
 
 test('nothing that holds secrets is found, whatever lies in it', async () => {
-  const tool = (folder: string) => ({
-    [`${folder}/bin/node`]: '',
-    [`${folder}/include/node/node.h`]: '',
-  });
   // each would be found, were it not where it is
   await lay({ ...tool('kits/node'), ...tool('.'), ...tool('.local'), ...tool('.ssh') });
   await lay({ ...tool('kits/login'), 'kits/login/etc/npmrc': '//r.example/:_authToken=secret\n' });
@@ -106,4 +107,13 @@ test('nothing that holds secrets is found, whatever lies in it', async () => {
     [],
     'only absolute entries',
   );
+});
+
+test('where it cannot be told whether a secret is there, one is', async () => {
+  await lay(tool('kits/untold'));
+  assert.deepEqual(await find('kits/untold/bin'), inHome('kits/untold'));
+  await mkdir(join(home, 'kits/untold/etc'), { recursive: true });
+  // asked for, the system answers with a fault: the name leads to itself
+  await symlink('npmrc', join(home, 'kits/untold/etc/npmrc'));
+  assert.deepEqual(await find('kits/untold/bin'), []);
 });

@@ -77,22 +77,30 @@ function isBelow(path: string, folder: string): boolean {
 async function isToolchain(folder: string): Promise<boolean> {
   // ~/.local and its like hold programs and secrets side by side
   if (basename(folder).startsWith('.')) return false;
-  const has = async (name: string): Promise<boolean> =>
-    (await stat(join(folder, name)).catch(() => null)) !== null;
-  const all = async (names: readonly string[]): Promise<boolean> =>
-    (await Promise.all(names.map(has))).every(Boolean);
-  if ((await Promise.all(secrets.map(has))).some(Boolean)) return false;
+  const find = (names: readonly string[]): Promise<(boolean | null)[]> =>
+    Promise.all(names.map((name) => isThere(join(folder, name))));
+  const all = async (names: readonly string[]): Promise<boolean> => (await find(names)).every(Boolean);
+  // where it cannot be told whether a secret is there, one is
+  if ((await find(secrets)).some((found) => found !== false)) return false;
   return (await isPython(folder)) || (await Promise.all(marks.map(all))).some(Boolean);
+}
+
+/** @returns null where the system does not tell: no permission on the way, a fault of the disk */
+async function isThere(path: string): Promise<boolean | null> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '') ? false : null;
+  }
 }
 
 /** Its library is a folder with a version in its name: `lib/python3.13/os.py`. */
 async function isPython(folder: string): Promise<boolean> {
   const names = await readdir(join(folder, 'lib')).catch(() => []);
   const libraries = names.filter((name) => /^python3\.\d+$/.test(name));
-  const found = await Promise.all(
-    libraries.map((name) => stat(join(folder, 'lib', name, 'os.py')).catch(() => null)),
-  );
-  return found.some((file) => file !== null);
+  const found = await Promise.all(libraries.map((name) => isThere(join(folder, 'lib', name, 'os.py'))));
+  return found.some((file) => file === true);
 }
 
 /** The `bin` folders that the shims of a version manager hand over to where nothing else is asked for. */
@@ -112,7 +120,7 @@ async function behindShims(entry: string, env: Environment): Promise<string[]> {
   }
   // rustup's programs in ~/.cargo/bin only start those of a toolchain
   const rustup = env['RUSTUP_HOME'] || join(dirname(root), '.rustup');
-  if (basename(entry) !== 'bin' || (await stat(join(entry, 'rustup')).catch(() => null)) === null) return [];
+  if (basename(entry) !== 'bin' || (await isThere(join(entry, 'rustup'))) !== true) return [];
   const settings = (await linesOf(join(rustup, 'settings.toml'))).join('\n');
   const name = /^default_toolchain\s*=\s*"([^"]+)"/m.exec(settings)?.[1];
   return name === undefined || !isName(name) ? [] : [join(rustup, 'toolchains', name, 'bin')];

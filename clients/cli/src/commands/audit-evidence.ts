@@ -67,6 +67,7 @@ export async function openEvidence(path: string): Promise<Evidence | null> {
 
 /** The first bytes alone: an export of the whole log can be large. */
 async function startsLikeEvidence(path: string): Promise<boolean> {
+  // whoever reads it as an export says why it does not open
   const handle = await open(path).catch(() => null);
   if (handle === null) return false;
   try {
