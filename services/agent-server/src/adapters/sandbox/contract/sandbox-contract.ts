@@ -1,6 +1,7 @@
 import { describeCliWalls } from './cli-contract.ts';
 import { describeIsolation } from './isolation-contract.ts';
-import { describeCommands, describeLife } from './life-contract.ts';
+import { describeCommands } from './commands-contract.ts';
+import { describeLife } from './life-contract.ts';
 import { describeLimits } from './limit-contract.ts';
 import { describeStaying } from './loopback-contract.ts';
 import { describeShells } from './shell-contract.ts';
