@@ -15,6 +15,7 @@ import { createSharedRooms } from './adapters/redis/provider-room.ts';
 import { createReservations } from './adapters/redis/reservation.ts';
 import { createObjectStore } from './adapters/s3/object-store.ts';
 import { readServiceCertificate } from './adapters/service-certificate.ts';
+import { createCatchUp } from './application/events/catch-up.ts';
 import { createPositionWatch } from './application/events/position-watch.ts';
 import { createSegments } from './application/events/segments.ts';
 import type { PeopleMap } from './application/ports/people-map.ts';
@@ -157,7 +158,8 @@ export async function openContents(
     );
   const watch = createPositionWatch({ database, log });
   parts.defer(() => watch.close());
-  return { objects, watch, segments: createSegments({ objects, clock: systemClock, log }) };
+  const segments = createSegments({ objects, clock: systemClock, log });
+  return { objects, watch, segments, catchUp: createCatchUp() };
 }
 
 /** The writer of the audit log, who wakes the exporter. */

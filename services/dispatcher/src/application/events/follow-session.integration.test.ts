@@ -15,6 +15,7 @@ import { openTestSession } from '../../testing/traffic/session.ts';
 import { endSession } from '../sessions/end-session.ts';
 import { followSession } from './follow-session.ts';
 import { ingestBatch } from './ingest-batch.ts';
+import { readEvents } from './read-events.ts';
 
 let record: TestRecord;
 before(async () => {
@@ -123,6 +124,27 @@ test('a slow reader holds a bounded part and is served from the record', async (
   await endIt(claim.sessionId);
   for await (const event of reader) events.push({ ...event, event: text('') });
   assertWhole(events, 1, 122);
+});
+
+test('a page of events holds what its bounds allow, in either direction, and a larger event alone', async () => {
+  const { sessionId } = await openTestSession(record);
+  const claim = { sessionId, attempt: 1, serverId: 'server-a' };
+  const sizes = [10, 10, 5_000, 10, 2_000, 2_000, 10];
+  await ingestBatch(record, claim, batch(1, ...sizes.map((size) => text('x'.repeat(size)))));
+  const page = async (from: { after: number } | { before: number }, rows: number, bytes: number) => {
+    const { events, last } = await readEvents(record.database, sessionId, from, { rows, bytes });
+    assert.equal(last, sizes.length);
+    return events.map(({ position }) => position);
+  };
+  assert.deepEqual(await page({ after: 0 }, 256, 1_000_000), [1, 2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(await page({ after: 0 }, 3, 1_000_000), [1, 2, 3]);
+  assert.deepEqual(await page({ after: 0 }, 256, 3_000), [1, 2]);
+  assert.deepEqual(await page({ after: 2 }, 256, 3_000), [3]);
+  assert.deepEqual(await page({ after: 3 }, 256, 3_000), [4, 5]);
+  assert.deepEqual(await page({ before: 8 }, 256, 3_000), [6, 7]);
+  assert.deepEqual(await page({ before: 4 }, 256, 3_000), [3]);
+  assert.deepEqual(await page({ before: 8 }, 2, 1_000_000), [6, 7]);
+  assert.deepEqual(await page({ after: 7 }, 256, 3_000), []);
 });
 
 function heapAfterGc(): number {

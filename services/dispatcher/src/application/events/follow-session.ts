@@ -5,6 +5,7 @@ import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { LiveEvents } from '../ports/live-events.ts';
 import type { Log } from '../ports/log.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import type { CatchUp } from './catch-up.ts';
 import { createLiveBuffer } from './live-buffer.ts';
 import { goneReason } from './log-page.ts';
 import type { PositionWatch } from './position-watch.ts';
@@ -17,6 +18,7 @@ export interface FollowDeps {
   readonly live: LiveEvents;
   readonly segments: Segments;
   readonly watch: PositionWatch;
+  readonly catchUp: CatchUp;
   readonly clock: Clock;
   readonly log: Log;
   /** Longest that a reader waits for a record or an object store that is away, before it is told; 10 s if absent. */
@@ -25,6 +27,8 @@ export interface FollowDeps {
 
 const usualPatienceMs = 10_000;
 const retryMs = 500;
+/** Of a page of history: what one reader holds, and what is parsed and written in one go while others wait. */
+const pageBytes = 256 * 1024;
 // Wakes the loop now and then although the watch would, so that no lost promise can strand a reader.
 const idleMs = 30_000;
 
@@ -41,6 +45,8 @@ export async function* followSession(
   signal: AbortSignal,
 ): AsyncGenerator<PositionedEvent, void, undefined> {
   let position = after;
+  // A first page is read at once, for mostly it is all there is; whoever needs more takes turns.
+  let isFarBehind = false;
   const buffer = createLiveBuffer();
   const stopListening = deps.live.subscribe(sessionId, buffer.hear);
   const stopWatching = deps.watch.watch({
@@ -62,8 +68,10 @@ export async function* followSession(
         await buffer.wait(idleMs, signal);
         continue;
       }
+      const read = (): Promise<StoredPage> =>
+        readEvents(deps.database, sessionId, { after: position }, { bytes: pageBytes });
       const page = await patiently(deps, patienceOf(deps), signal, () =>
-        readEvents(deps.database, sessionId, { after: position }),
+        isFarBehind ? deps.catchUp(read) : read(),
       );
       if (page === undefined) return;
       for await (const event of showPage(deps, page, position, signal)) {
@@ -72,6 +80,7 @@ export async function* followSession(
       }
       const caughtUp = position >= page.last;
       if (caughtUp && page.ended) return;
+      isFarBehind = !caughtUp;
       if (!caughtUp) buffer.markStale();
     }
   } finally {

@@ -27,7 +27,7 @@ export async function logPage(
   range: LogRange,
   limit: number,
 ): Promise<LogPage> {
-  const page = await readEvents(deps.database, sessionId, range, limit);
+  const page = await readEvents(deps.database, sessionId, range, { rows: limit });
   const events: PositionedEvent[] = [];
   for (let start = 0; start < page.events.length; start += parallelSegments) {
     const part = page.events.slice(start, start + parallelSegments);

@@ -21,9 +21,13 @@ export interface StoredPage {
   readonly ended: boolean;
 }
 
-/** Most rows and most bytes of rows that one page holds; a single larger row still fits alone. */
-const pageRows = 256;
-const pageBytes = 1024 * 1024;
+/** What one page holds at most; a single larger row still fits alone. */
+export interface PageBounds {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+const usualBounds: PageBounds = { rows: 256, bytes: 1024 * 1024 };
 
 interface PageRow extends Record<string, unknown> {
   readonly state: SessionState;
@@ -35,6 +39,25 @@ interface PageRow extends Record<string, unknown> {
   readonly segment_key: string | null;
 }
 
+// Row by row, so that nothing is read beyond the page's bounds: the size of 256 large rows took longer to measure than the
+// page of eight that came of it took to read.
+const pageQuery = (comparison: '>' | '<', order: 'ASC' | 'DESC'): string => {
+  const next = (than: string): string => `
+    SELECT position, at, attempt, event, segment_key, coalesce(octet_length(event::text), 0)::bigint AS size
+    FROM session_events WHERE session_id = $1 AND position ${comparison} ${than} ORDER BY position ${order} LIMIT 1`;
+  return `
+    WITH RECURSIVE page AS (
+      (SELECT next.*, 1 AS nth, size AS bytes FROM (${next('$2')}) next)
+      UNION ALL
+      (SELECT next.*, page.nth + 1, page.bytes + next.size FROM page, LATERAL (${next('page.position')}) next
+       WHERE page.nth < $3 AND page.bytes < $4)
+    )
+    SELECT s.state, s.event_position, position, at, page.attempt, event, segment_key
+    FROM sessions s LEFT JOIN page ON nth = 1 OR bytes <= $4 WHERE s.id = $1 ORDER BY position`;
+};
+const forwards = pageQuery('>', 'ASC');
+const backwards = pageQuery('<', 'DESC');
+
 /**
  * Reads events in ascending order: those after a position, or the nearest ones before it.
  * @throws CodedError `session_unknown`
@@ -43,20 +66,16 @@ export async function readEvents(
   tx: Transaction,
   sessionId: string,
   from: { readonly after: number } | { readonly before: number },
-  limit: number = pageRows,
+  bounds: Partial<PageBounds> = {},
 ): Promise<StoredPage> {
   const forward = 'after' in from;
-  const rows = await tx.query<PageRow>(
-    `SELECT s.state, s.event_position, page.* FROM sessions s LEFT JOIN LATERAL (
-       SELECT position, at, attempt, event, segment_key FROM (
-         SELECT e.*, row_number() OVER near AS nth, sum(octet_length(e.event::text)) OVER near AS bytes
-         FROM (SELECT * FROM session_events WHERE session_id = s.id AND ${forward ? 'position > $2' : 'position < $2'}
-               ORDER BY position ${forward ? 'ASC' : 'DESC'} LIMIT $3) e
-         WINDOW near AS (ORDER BY e.position ${forward ? 'ASC' : 'DESC'})
-       ) counted WHERE nth = 1 OR bytes IS NULL OR bytes <= $4
-     ) page ON true WHERE s.id = $1 ORDER BY page.position`,
-    [sessionId, forward ? from.after : from.before, Math.min(limit, pageRows), pageBytes],
-  );
+  const { rows: most, bytes } = { ...usualBounds, ...bounds };
+  const rows = await tx.query<PageRow>(forward ? forwards : backwards, [
+    sessionId,
+    forward ? from.after : from.before,
+    Math.min(most, usualBounds.rows),
+    bytes,
+  ]);
   const [first] = rows;
   if (first === undefined) throw unknownSession(sessionId);
   return {

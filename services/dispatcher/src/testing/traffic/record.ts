@@ -6,6 +6,7 @@ import { createEventLog } from '../../adapters/postgres/event-log.ts';
 import { migrate } from '../../adapters/postgres/migrations.ts';
 import { createRedisLiveEvents } from '../../adapters/redis/live-events.ts';
 import { createObjectStore } from '../../adapters/s3/object-store.ts';
+import { createCatchUp } from '../../application/events/catch-up.ts';
 import { createPositionWatch } from '../../application/events/position-watch.ts';
 import { createSegments } from '../../application/events/segments.ts';
 import { createSignals } from '../../application/signals.ts';
@@ -77,6 +78,7 @@ export async function createTestRecord({ store = embeddedStore() }: { readonly s
     events,
     segments,
     watch,
+    catchUp: createCatchUp(),
     newId: createNewId(),
     signals: createSignals(),
     self: 'spiffe://lemniscate/dispatcher/test',
