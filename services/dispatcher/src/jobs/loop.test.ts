@@ -65,3 +65,38 @@ test('a stop does not wait longer than it is told to', async () => {
   });
   await loop.stop(10);
 });
+
+test('a loop that rests runs at once when it is idle, and once for all kicks that come too soon', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  let runs = 0;
+  const loop = startLoop({
+    name: 'rests',
+    everyMs: 1_000_000,
+    restMs: 200,
+    log: { ...quiet, error: () => undefined },
+    work: () => {
+      runs += 1;
+      return Promise.resolve();
+    },
+  });
+  const settled = () => new Promise(setImmediate);
+  await settled();
+  for (let kicks = 0; kicks < 5; kicks += 1) loop.kick();
+  await settled();
+  t.mock.timers.tick(199);
+  await settled();
+  assert.equal(runs, 1);
+  t.mock.timers.tick(1);
+  await settled();
+  assert.equal(runs, 2);
+  t.mock.timers.tick(200);
+  await settled();
+  assert.equal(runs, 2, 'nobody has kicked since');
+  loop.kick();
+  await settled();
+  assert.equal(runs, 3);
+  await loop.stop(1_000);
+  t.mock.timers.tick(200);
+  await settled();
+  assert.equal(runs, 3);
+});
