@@ -7,6 +7,7 @@ import { createAppendSignal, createAuditLog, readCommitmentKey } from './adapter
 import { createCredentialStore } from './adapters/postgres/credential-store.ts';
 import { checkPooled, createDatabase } from './adapters/postgres/database.ts';
 import type { PostgresDatabase } from './adapters/postgres/database.ts';
+import { startGrowthWatch } from './adapters/postgres/growth-watch.ts';
 import { migrate } from './adapters/postgres/migrations.ts';
 import { createPlacementQueue } from './adapters/queue/placement-queue.ts';
 import { checkRedis, closeRedis, connectRedis } from './adapters/redis/connection.ts';
@@ -80,6 +81,8 @@ export async function openRecord(
   });
   parts.defer(() => database.close());
   if (pooled) await checkPooled(database, statementTimeoutMs);
+  const growth = startGrowthWatch({ database, log, grown: database.forgetPlans });
+  parts.defer(() => growth.close());
   return database;
 }
 

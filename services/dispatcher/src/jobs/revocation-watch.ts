@@ -6,14 +6,31 @@ export interface RevocationWatchDeps extends RevokeDeps {
   readonly openAnswers: { subjects(): string[]; cut(subject: string): void };
 }
 
-/** Ends what somebody revoked still has: sessions that an interrupted revocation left, and streams that are open here. */
-export async function enforceRevocations(deps: RevocationWatchDeps): Promise<void> {
-  await endSessionsOfRevoked(deps);
-  const connected = deps.openAnswers.subjects();
+/** What began before a revocation has committed or failed after so long; from then on nobody revoked gets a session. */
+const settledMinutes = 10;
+
+/**
+ * Ends what somebody revoked still has: sessions that an interrupted revocation left, and streams that are open here.
+ * Who was found to have nothing long after their revocation is not looked at again.
+ */
+export function createRevocationWatch(deps: RevocationWatchDeps): () => Promise<void> {
+  let settledUntil: string | null = null;
+  return async () => {
+    const [look] = await deps.database.query<{ settled: string }>(
+      `SELECT now() - interval '${settledMinutes} minutes' AS settled`,
+    );
+    const { found } = await endSessionsOfRevoked(deps, settledUntil);
+    if (found === 0) settledUntil = look?.settled ?? null;
+    await cutStreams(deps);
+  };
+}
+
+async function cutStreams({ database, openAnswers }: RevocationWatchDeps): Promise<void> {
+  const connected = openAnswers.subjects();
   if (connected.length === 0) return;
-  const revoked = await deps.database.query<{ subject: string }>(
+  const revoked = await database.query<{ subject: string }>(
     'SELECT subject FROM revoked_users WHERE subject = ANY ($1)',
     [connected],
   );
-  for (const { subject } of revoked) deps.openAnswers.cut(subject);
+  for (const { subject } of revoked) openAnswers.cut(subject);
 }

@@ -1,5 +1,5 @@
 import { closeAbandoned } from '../application/audit/abandoned-calls.ts';
-import { endStopped } from '../application/intake/stop-fleet.ts';
+import { createStoppedFleetWatch } from '../application/intake/stop-fleet.ts';
 import { watchEnvironments } from '../application/environments/watch-environments.ts';
 import type { WatchEnvironmentsDeps } from '../application/environments/watch-environments.ts';
 import { forgetSuperseded } from '../application/checkpoints/forget-superseded.ts';
@@ -19,7 +19,7 @@ import type { AliveDeps } from '../application/gateway/gateway-alive.ts';
 import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
 import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts';
 import { moveDrained } from '../application/recovery/move-drained.ts';
-import { requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
+import { createBacklogWalk, requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
 import { expireExtensions } from '../application/budgets/decide-extension.ts';
 import { finishIdle } from '../application/messages/send-message.ts';
 import { parkWaiting } from '../application/pausing/park-waiting.ts';
@@ -36,7 +36,7 @@ import { startAdmission } from './admission.ts';
 import { expireApprovals } from './approval-expiry.ts';
 import { stopOverdue } from './budget-watch.ts';
 import { keepCosts } from './cost-loops.ts';
-import { enforceRevocations } from './revocation-watch.ts';
+import { createRevocationWatch } from './revocation-watch.ts';
 import type { RevocationWatchDeps } from './revocation-watch.ts';
 import { forgetAbandoned } from '../application/uploads/forget-abandoned.ts';
 import { fillInbox } from '../application/inbox/fill-inbox.ts';
@@ -82,9 +82,6 @@ export interface Jobs {
   stop(timeoutMs: number): Promise<void>;
 }
 
-/** Of the looks for forgotten jobs, two seconds apart, every so many reads all that waits. */
-const thoroughEvery = 8;
-
 /**
  * Of all dispatchers one does these at a time; each finds in the record what is to be done, so a kick that came to
  * another one costs until the leader's timer. The others run everywhere: they watch what is this process' own, or must
@@ -92,6 +89,7 @@ const thoroughEvery = 8;
  */
 const singletons: ReadonlySet<string> = new Set([
   'requeue',
+  'backlog walk',
   'approval expiry',
   'park waiting',
   'resume answered',
@@ -112,12 +110,14 @@ const singletons: ReadonlySet<string> = new Set([
   'scaling',
 ]);
 
+/** Sessions end by hundreds a second; looks that each of them kicked ran one behind the other, without a pause. */
+const restAfterEndsMs = 200;
+
 /** The loops that keep the fleet right, each on its signal and on its timer, and the workers of the queue. */
 export function startJobs(deps: JobDeps): Jobs {
   const { log } = deps;
   const probes: ProbeMemory = new Map();
   const book = createQueueBook(deps.database, () => deps.clock.monotonicMs());
-  let requeues = 0;
   const plan: readonly [
     name: string,
     everyMs: number,
@@ -127,7 +127,8 @@ export function startJobs(deps: JobDeps): Jobs {
     ['probe', 2_000, 'probeServers', () => probeServers(deps, probes)],
     ['queue book', 1_000, null, book.look],
     ['reaper', 1_000, 'probeServers', () => reap(deps)],
-    ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps, requeues++ % thoroughEvery === 0)],
+    ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
+    ['backlog walk', 2_000, 'redisBack', createBacklogWalk(deps)],
     ['approval expiry', 1_000, null, () => expireApprovals(deps)],
     ['park waiting', 1_000, null, () => parkWaiting(deps)],
     ['resume answered', 500, 'approvals', () => resumeAnswered(deps)],
@@ -136,9 +137,9 @@ export function startJobs(deps: JobDeps): Jobs {
     ['budget watch', 5_000, null, () => stopOverdue(deps)],
     ['gateway alive', 5_000, null, () => sayAlive(deps)],
     ['lost exchanges', 5_000, 'ended', () => abortLostExchanges(deps)],
-    ['revocations', 1_000, 'userRevoked', () => enforceRevocations(deps)],
+    ['revocations', 1_000, 'userRevoked', createRevocationWatch(deps)],
     ['drained servers', 2_000, null, () => moveDrained(deps)],
-    ['stopped fleet', 2_000, null, () => endStopped(deps)],
+    ['stopped fleet', 2_000, null, createStoppedFleetWatch(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
     ['abandoned calls', 5_000, 'ended', () => closeAbandoned(deps)],
     ['start wishes', 1_000, 'wishes', () => startWishes(deps)],
@@ -174,6 +175,7 @@ export function startJobs(deps: JobDeps): Jobs {
     const loop = startLoop({
       name,
       everyMs,
+      ...(signal === 'ended' ? { restMs: restAfterEndsMs } : {}),
       log,
       work: async () => {
         if (!single || deps.leadership.leads()) await work();

@@ -6,6 +6,8 @@ import { mapError } from './postgres-fault.ts';
 
 /** A database that has to be closed. */
 export interface PostgresDatabase extends Database {
+  /** Has every statement planned anew, on each connection when it is used next. */
+  forgetPlans(): void;
   close(): Promise<void>;
 }
 
@@ -53,8 +55,16 @@ export function createDatabase(options: PostgresOptions): PostgresDatabase {
     },
   });
   pool.on('error', options.onConnectionError);
-  const connect = (): Promise<PoolClient> =>
-    pool.connect().catch((error: unknown) => Promise.reject(mapError(error, options.url)));
+  let plansFrom = 0;
+  const plannedFrom = new WeakMap<ClientBase, number>();
+  const connect = async (): Promise<PoolClient> => {
+    const client = await pool
+      .connect()
+      .catch((error: unknown) => Promise.reject(mapError(error, options.url)));
+    if ((plannedFrom.get(client) ?? 0) < plansFrom && !pooled) discardPlans(client);
+    plannedFrom.set(client, plansFrom);
+    return client;
+  };
 
   return {
     query: async <Row extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => {
@@ -71,8 +81,17 @@ export function createDatabase(options: PostgresOptions): PostgresDatabase {
       const client = await connect();
       return withTransaction(client, options.url, work);
     },
+    forgetPlans: () => {
+      plansFrom += 1;
+    },
     close: () => pool.end(),
   };
+}
+
+/** Travels before the statement for which the connection was taken. One that fails is a broken connection's, as that statement will say. */
+function discardPlans(client: PoolClient): void {
+  inOneWrite(client);
+  client.query('DISCARD PLANS').catch(() => undefined);
 }
 
 async function withTransaction<Result>(

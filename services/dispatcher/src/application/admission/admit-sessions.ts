@@ -4,6 +4,7 @@ import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
 import type { PlacementQueue, ReservedJob } from '../ports/placement-queue.ts';
 import type { Reservation, Reservations } from '../ports/reservations.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { goByIndex } from '../ordered-look.ts';
 import { pinnedPool } from '../servers/configured-server.ts';
 import { keepTurn, readWaiting } from './waiting-sessions.ts';
 import type { Waiting, WaitingSession } from './waiting-sessions.ts';
@@ -53,11 +54,13 @@ export async function admitSessions(deps: AdmitDeps, placementClass: string): Pr
  */
 async function admitBite(deps: AdmitDeps, placementClass: string, rebuilt: boolean): Promise<Bite> {
   return deps.database.transaction(async (tx) => {
-    const [queued, , , waiting] = await Promise.all([
+    const [queued, , , , waiting] = await Promise.all([
       deps.queue.waiting(poolOfClass(placementClass)),
       tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('admission:' || $1, 0))`, [placementClass]),
       // What this transaction loses in a crash of Postgres, the next admission does again.
       tx.query('SET LOCAL synchronous_commit = off'),
+      // A lane's head by its first entries: planned freely, while little waited, each lane was read and sorted as a whole.
+      goByIndex(tx),
       readWaiting(tx, placementClass, queueDepth),
     ]);
     const room = queueDepth - queued;

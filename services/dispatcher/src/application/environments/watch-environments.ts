@@ -4,6 +4,7 @@ import { placeOfBuild } from './place-of-build.ts';
 import { loadProjectPolicy } from '../projects/project.ts';
 import { objectKey } from '../ports/object-store.ts';
 import type { EventLog } from '../ports/event-log.ts';
+import { lookInOrder } from '../ordered-look.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { Signals } from '../signals.ts';
@@ -32,20 +33,24 @@ export async function watchEnvironments(deps: WatchEnvironmentsDeps): Promise<vo
 
 /** What a build's own end does, once more: for ends that nobody was there to see. */
 async function letGoOn({ database, signals }: WatchEnvironmentsDeps): Promise<void> {
+  const due = await lookInOrder<{ id: string }>(
+    database,
+    `SELECT s.id FROM sessions s WHERE s.waits_for_environment IS NOT NULL AND s.state = 'pending'
+       AND NOT EXISTS (SELECT FROM environments e WHERE e.project_id = s.project_id
+         AND e.key = s.waits_for_environment AND e.state = 'building')
+       AND (s.policy -> 'environment' ->> 'onMissing' <> 'wait' OR EXISTS (
+         SELECT FROM environments e WHERE e.project_id = s.project_id AND e.key = s.waits_for_environment
+           AND e.ended_at > s.queued_at))
+     ORDER BY s.project_id, s.waits_for_environment LIMIT ${perTick}`,
+  );
+  if (due.length === 0) return;
   const released = await database.query(
-    `WITH due AS (
-       SELECT s.id FROM sessions s WHERE s.waits_for_environment IS NOT NULL AND s.state = 'pending'
-         AND NOT EXISTS (SELECT FROM environments e WHERE e.project_id = s.project_id
-           AND e.key = s.waits_for_environment AND e.state = 'building')
-         AND (s.policy -> 'environment' ->> 'onMissing' <> 'wait' OR EXISTS (
-           SELECT FROM environments e WHERE e.project_id = s.project_id AND e.key = s.waits_for_environment
-             AND e.ended_at > s.queued_at))
-       LIMIT ${perTick}
-     ), released AS (
+    `WITH released AS (
        UPDATE sessions SET waits_for_environment = NULL, generation = generation + 1, version = version + 1
-       WHERE id IN (SELECT id FROM due) AND waits_for_environment IS NOT NULL AND state = 'pending'
+       WHERE id = ANY ($1) AND waits_for_environment IS NOT NULL AND state = 'pending'
        RETURNING id, generation
      ) INSERT INTO outbox (session_id, generation) SELECT id, generation FROM released RETURNING id`,
+    [due.map(({ id }) => id)],
   );
   if (released.length > 0) signals.send('outbox', undefined);
 }
@@ -53,8 +58,9 @@ async function letGoOn({ database, signals }: WatchEnvironmentsDeps): Promise<vo
 async function endOverdue(deps: WatchEnvironmentsDeps): Promise<void> {
   const overdue = `waits_for_environment IS NOT NULL AND state = 'pending'
     AND queued_at < now() - (policy -> 'environment' ->> 'waitMinutes')::int * interval '1 minute'`;
-  const due = await deps.database.query<{ id: string }>(
-    `SELECT id FROM sessions WHERE ${overdue} LIMIT ${perTick}`,
+  const due = await lookInOrder<{ id: string }>(
+    deps.database,
+    `SELECT id FROM sessions WHERE ${overdue} ORDER BY project_id, waits_for_environment LIMIT ${perTick}`,
   );
   for (const { id } of due) {
     const ended = await deps.database

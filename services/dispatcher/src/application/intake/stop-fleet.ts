@@ -49,11 +49,31 @@ export async function stopFleet(
   return sessions;
 }
 
+/** What began before a stop has committed or failed after so long. */
+const settledMinutes = 10;
+
 /**
- * Ends every session that was opened before the last stop of the fleet; also run by a timer.
+ * Goes on with a stop of the fleet that broke off, by a timer. One that left nothing long after it was given is not looked
+ * at again: the look goes through all that live.
+ */
+export function createStoppedFleetWatch(deps: StopFleetDeps): () => Promise<void> {
+  let settled: number | null = null;
+  return async () => {
+    const [stop] = await deps.database.query<{ id: number; old: boolean }>(
+      `SELECT id, stopped_at < now() - interval '${settledMinutes} minutes' AS old
+       FROM fleet_stops ORDER BY stopped_at DESC LIMIT 1`,
+    );
+    if (stop === undefined || stop.id === settled) return;
+    const ended = await endStopped(deps);
+    if (stop.old && ended === 0) settled = stop.id;
+  };
+}
+
+/**
+ * Ends every session that was opened before the last stop of the fleet.
  * @returns how many
  */
-export async function endStopped(deps: StopFleetDeps): Promise<number> {
+async function endStopped(deps: StopFleetDeps): Promise<number> {
   let ended = 0;
   for (;;) {
     const rows = await deps.database.query<{ id: string; stopped_by: string; note: string | null }>(

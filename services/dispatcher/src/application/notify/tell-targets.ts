@@ -49,7 +49,10 @@ export async function tellStates(tx: Transaction, sessions: readonly string[]): 
        jsonb_build_object('session', s.id, 'project', s.project_id, 'agent', s.agent, 'state', s.state, 'phase', s.phase,
          'reason', s.reason, 'object', s.object_id, 'version', s.version)), 'state:' || s.id || ':' || s.version
      FROM notify_targets t JOIN sessions s ON s.id = ANY ($1) AND t.project_id IN ('${everyProject}', s.project_id)
-     WHERE t.enabled AND t.definition -> 'events' ? 'session.state_changed' ON CONFLICT (target_id, about) DO NOTHING`,
+     WHERE t.enabled AND t.definition -> 'events' ? 'session.state_changed'
+       -- asked once and first: mostly nobody wants to know, and then no session is read
+       AND EXISTS (SELECT FROM notify_targets WHERE enabled AND definition -> 'events' ? 'session.state_changed')
+     ON CONFLICT (target_id, about) DO NOTHING`,
     [sessions],
   );
 }

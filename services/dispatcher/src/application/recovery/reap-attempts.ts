@@ -1,4 +1,5 @@
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { lookInOrder } from '../ordered-look.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { endSession } from '../sessions/end-session.ts';
 import { loseAttempt } from './lose-attempt.ts';
@@ -74,32 +75,38 @@ async function loseAll(deps: ReapDeps, due: readonly DueRow[], why: Loss['why'])
 }
 
 interface OverdueRow extends Record<string, unknown> {
-  readonly id: string;
   readonly max_wait: number;
   readonly own: boolean;
 }
 
-// The shortest wait of all finds those that can be overdue by the index; each is then measured by its own project's.
-const overdue = (condition: string): string => `
-  SELECT sessions.id, coalesce(projects.max_wait_seconds, $1) AS max_wait,
-    projects.max_wait_seconds IS NOT NULL AS own
-  FROM sessions JOIN projects ON projects.id = sessions.project_id
-  WHERE state = 'pending' AND ${condition}
-    AND queued_at < now() - least($1, (SELECT min(max_wait_seconds) FROM projects)) * interval '1 second'
-    AND queued_at < now() - coalesce(projects.max_wait_seconds, $1) * interval '1 second'`;
+const isOverdue = `s.state = 'pending'
+  AND s.queued_at < now() - coalesce(projects.max_wait_seconds, $1) * interval '1 second'`;
+
+// Of each project in which something waits those at the head, by jumps through the index: as much is read as is found,
+// whatever waits.
+const overdueSessions = `
+WITH RECURSIVE waiting AS (
+  (SELECT project_id FROM sessions WHERE state = 'pending' ORDER BY project_id LIMIT 1)
+  UNION ALL
+  (SELECT next.project_id FROM waiting, LATERAL (
+     SELECT project_id FROM sessions WHERE state = 'pending' AND project_id > waiting.project_id
+     ORDER BY project_id LIMIT 1) next)
+)
+SELECT overdue.id FROM waiting JOIN projects ON projects.id = waiting.project_id CROSS JOIN LATERAL (
+  SELECT s.id FROM sessions s WHERE s.project_id = projects.id AND ${isOverdue} ORDER BY s.queued_at LIMIT ${perTick}
+) overdue LIMIT ${perTick}`;
+
+const overdueOne = `
+SELECT coalesce(projects.max_wait_seconds, $1) AS max_wait, projects.max_wait_seconds IS NOT NULL AS own
+FROM sessions s JOIN projects ON projects.id = s.project_id WHERE s.id = $2 AND ${isOverdue} FOR UPDATE OF s`;
 
 async function reapQueue(deps: ReapDeps): Promise<void> {
-  const due = await deps.database.query<OverdueRow>(`${overdue('true')} LIMIT ${perTick}`, [
-    deps.queueMaxWaitSeconds,
-  ]);
+  const due = await lookInOrder<{ id: string }>(deps.database, overdueSessions, [deps.queueMaxWaitSeconds]);
   for (const { id } of due) {
     const ended = await deps.database
       .transaction(async (tx) => {
         // Looked at again under the lock: it may have been placed, or placed and lost, since.
-        const [still] = await tx.query<OverdueRow>(`${overdue('sessions.id = $2')} FOR UPDATE OF sessions`, [
-          deps.queueMaxWaitSeconds,
-          id,
-        ]);
+        const [still] = await tx.query<OverdueRow>(overdueOne, [deps.queueMaxWaitSeconds, id]);
         if (still === undefined) return false;
         await endSession(deps, tx, {
           sessionId: id,
