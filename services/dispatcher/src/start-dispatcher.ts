@@ -158,6 +158,7 @@ async function build(
     for (const notifier of Object.values(notifiers)) await notifier.close();
   });
   const open = createOpenExchanges();
+  const gatewayId = `gw_${randomBytes(12).toString('hex')}`;
   const findPerson = createFindPerson(config.LEMNISCATE_ADMINISTRATORS, identity.localLogin?.find ?? null);
   const measures = createRequestMeasures();
   const watch = { database, clock, measures, certificateExpiresAt: expiresAt, instance: self, log };
@@ -207,7 +208,7 @@ async function build(
       newHolder: () => randomBytes(12).toString('hex'),
       sharedRooms: delivery.sharedRooms,
     }),
-    gatewayId: `gw_${randomBytes(12).toString('hex')}`,
+    gatewayId,
     newId: createNewId(),
     openings: createOpenings({ database, audit, events, maxBacklog: config.LEMNISCATE_QUEUE_MAX_BACKLOG }),
     random: Math.random,
@@ -241,7 +242,10 @@ async function build(
       startingLimit: config.LEMNISCATE_SERVER_STARTING_LIMIT,
     }),
     settleUsage: (claim: AttemptClaim) =>
-      settleAttempt({ database, audit, events, priceBook, clock, open, log }, claim),
+      settleAttempt(
+        { database, audit, events, priceBook, clock, open, log, live: delivery.live, gatewayId },
+        claim,
+      ),
     bundleAddress: (projectId: string, sha256: string) =>
       objects.presignGet(objectKey(projectId, sha256), bundleAddressSeconds),
   };

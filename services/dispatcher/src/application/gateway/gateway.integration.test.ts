@@ -406,6 +406,67 @@ test('what nobody settles is cut: at the result at once, else by the reaper; lat
   );
 });
 
+test('a result that another dispatcher takes waits for the exchange that is settled here', async () => {
+  const { claim, token } = await openSession();
+  await sayAlive(deps);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  play = async function* () {
+    yield start('msg_elsewhere');
+    await released;
+    yield delta + stop;
+  };
+  const response = await ask(token);
+  await once(response, 'data');
+  let looks = 0;
+  const other = {
+    ...deps,
+    gatewayId: 'gw_other',
+    open: createOpenExchanges(),
+    // Its second look is the first after it has begun to wait.
+    database: {
+      ...record.database,
+      query: async <Row extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => {
+        const rows = await record.database.query<Row>(text, values);
+        looks += 1;
+        if (looks === 2) release();
+        return rows;
+      },
+    },
+  };
+  await settleAttempt(other, claim);
+  const rows = await usageOf(claim);
+  release();
+  await textOf(response);
+  assert.deepEqual(
+    rows.map((row) => [row.state, row.complete, row.output_tokens]),
+    [['settled', true, 20]],
+  );
+});
+
+test('what was seen of an answer counts also where another dispatcher has cut it meanwhile', async () => {
+  const { claim, token } = await openSession();
+  play = async function* () {
+    yield start('msg_cut_elsewhere');
+    // Nobody has heard of this dispatcher for long, so the other one does not wait.
+    await settleAttempt({ ...deps, gatewayId: 'gw_other', open: createOpenExchanges() }, claim);
+    throw new Error('reset');
+  };
+  await record.database.query(`DELETE FROM gateways`);
+  await assert.rejects(textOf(await ask(token)));
+  const [row] = await settledUsage(claim);
+  assert.deepEqual(
+    [row?.state, row?.complete, row?.input_tokens, row?.output_tokens],
+    ['cut', false, 100, 1],
+  );
+  assert.ok(Number(row?.cost_usd) > 0);
+  const [entry] = await record.database.query(
+    `SELECT sum(exchanges)::int AS exchanges, sum(incomplete)::int AS incomplete,
+       sum(input_tokens)::int AS input FROM cost_entries WHERE session_id = $1`,
+    [claim.sessionId],
+  );
+  assert.deepEqual(entry, { exchanges: 1, incomplete: 1, input: 100 });
+});
+
 test('an exchange of a session that was stopped meanwhile stands in the review chain', async () => {
   const { claim, token } = await openSession();
   play = async function* () {

@@ -1,3 +1,5 @@
+import { holdUntil } from '../events/hold-until.ts';
+import type { HoldUntilDeps } from '../events/hold-until.ts';
 import type { Log } from '../ports/log.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
@@ -52,15 +54,43 @@ export async function reapExchanges(deps: ReapExchangesDeps): Promise<number> {
 /** How long a result waits for exchanges that are just being settled. Milliseconds. */
 const settleMs = 3_000;
 
-/** Makes the usage of an attempt final: waits a moment for what is being settled here and cuts the rest. */
-export async function settleAttempt(deps: ReapExchangesDeps, claim: AttemptClaim): Promise<void> {
+export interface SettleAttemptDeps extends ReapExchangesDeps, HoldUntilDeps {
+  /** This process; what another one relays is waited for as well. */
+  readonly gatewayId: string;
+}
+
+/**
+ * Makes the usage of an attempt final: waits a moment for what is being settled, here or by another dispatcher that
+ * lives, and cuts the rest.
+ */
+export async function settleAttempt(deps: SettleAttemptDeps, claim: AttemptClaim): Promise<void> {
+  const began = deps.clock.monotonicMs();
   await deps.open.settled(claim, settleMs);
-  const rows = await deps.database.query<OpenRow>(
-    `SELECT id, session_id, attempt, $3::text AS server_id, provider, prices, model, fallback_for, begun_at
-     FROM usage WHERE session_id = $1 AND attempt = $2 AND state = 'begun'`,
-    [claim.sessionId, claim.attempt, claim.serverId],
-  );
+  let rows = await openRowsOf(deps, claim);
+  const isFinal = (): boolean => !rows.some(({ elsewhere }) => elsewhere);
+  if (!isFinal()) {
+    const wait = { ms: settleMs - (deps.clock.monotonicMs() - began), gone: new AbortController().signal };
+    await holdUntil(deps, claim.sessionId, wait, async () => {
+      rows = await openRowsOf(deps, claim);
+      return isFinal() ? true : null;
+    });
+  }
   await cutAll(deps, rows);
+}
+
+interface OpenRowOfAttempt extends OpenRow {
+  /** Another dispatcher, which lives, is relaying it. */
+  readonly elsewhere: boolean;
+}
+
+async function openRowsOf(deps: SettleAttemptDeps, claim: AttemptClaim): Promise<OpenRowOfAttempt[]> {
+  return deps.database.query(
+    `SELECT u.id, u.session_id, u.attempt, $3::text AS server_id, u.provider, u.prices, u.model, u.fallback_for,
+       u.begun_at, coalesce(u.gateway <> $4 AND g.seen_at > now() - make_interval(secs => $5), false) AS elsewhere
+     FROM usage u LEFT JOIN gateways g ON g.id = u.gateway
+     WHERE u.session_id = $1 AND u.attempt = $2 AND u.state = 'begun'`,
+    [claim.sessionId, claim.attempt, claim.serverId, deps.gatewayId, silentSeconds],
+  );
 }
 
 async function cutAll(deps: ReapExchangesDeps, rows: readonly OpenRow[]): Promise<number> {

@@ -109,21 +109,33 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
  * @returns the state that this settlement changes; null when somebody else has settled it
  */
 async function lockUsage(tx: Transaction, ended: EndedExchange): Promise<'begun' | 'cut' | null> {
-  const [row] = await tx.query<{ state: string }>('SELECT state FROM usage WHERE id = $1 FOR UPDATE', [
-    ended.usageId,
-  ]);
+  const [row] = await tx.query<{ state: string; known: boolean }>(
+    `SELECT state, response_id IS NOT NULL
+       OR input_tokens + output_tokens + cache_read_tokens + cache_write_tokens > 0 AS known
+     FROM usage WHERE id = $1 FOR UPDATE`,
+    [ended.usageId],
+  );
   if (row?.state === 'begun') return 'begun';
-  return row?.state === 'cut' && ended.complete ? 'cut' : null;
+  // Also a part of an answer is more than the nothing with which another dispatcher has cut it.
+  const isNews = ended.complete || (ended.responses.length > 0 && row?.known === false);
+  return row?.state === 'cut' && isNews ? 'cut' : null;
 }
 
 /** The usage row that has this response already, such as one that the provider told to an earlier request. */
 async function findSameResponse(tx: Transaction, ended: EndedExchange): Promise<string | null> {
   const responseId = ended.responses[0]?.responseId ?? null;
   if (responseId === null) return null;
-  const [row] = await tx.query<{ id: string }>(
-    'SELECT id FROM usage WHERE provider = $1 AND response_id = $2 AND id <> $3',
-    [ended.provider, responseId, ended.usageId],
-  );
+  const [, [row]] = await Promise.all([
+    // Two sessions that are told one response at once settle one after the other; the second sees the first.
+    tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      JSON.stringify(['usage_response', ended.provider, responseId]),
+    ]),
+    tx.query<{ id: string }>('SELECT id FROM usage WHERE provider = $1 AND response_id = $2 AND id <> $3', [
+      ended.provider,
+      responseId,
+      ended.usageId,
+    ]),
+  ]);
   return row?.id ?? null;
 }
 
