@@ -16,6 +16,11 @@ export function asCount(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
+/** Whether members that are told are all counts; one that is absent or null says nothing and is no fault. */
+export function areCounts(object: Json | undefined, ...names: readonly string[]): boolean {
+  return names.every((name) => object?.[name] == null || asCount(object[name]) !== undefined);
+}
+
 /** Objects of a list; anything else in it is left out. */
 export function asObjects(value: unknown): Json[] {
   if (!Array.isArray(value)) return [];

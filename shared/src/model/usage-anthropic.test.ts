@@ -241,9 +241,32 @@ describe('Anthropic batches', () => {
   });
 });
 
-test('numbers that no provider can mean are not believed', () => {
-  const call = replay({
-    body: message({ input_tokens: -5, output_tokens: 1.5, cache_read_input_tokens: '7' }),
+describe('numbers that no provider can mean', () => {
+  const faults: readonly (readonly [string, object])[] = [
+    ['negative', { input_tokens: -5, output_tokens: 3 }],
+    ['broken', { input_tokens: 10, output_tokens: 1.5 }],
+    ['a text', { input_tokens: 10, output_tokens: 3, cache_read_input_tokens: '7' }],
+    ['beyond what can be counted', { input_tokens: 1e300, output_tokens: 3 }],
+    [
+      'in a lifetime',
+      { input_tokens: 1, output_tokens: 3, cache_creation: { ephemeral_1h_input_tokens: -1 } },
+    ],
+    ['in a sampling', { input_tokens: 1, output_tokens: 3, iterations: [{ input_tokens: -1 }] }],
+    ['not told', { output_tokens: 3 }],
+    ['not told at all', {}],
+  ];
+  for (const [what, usage] of faults)
+    test(`${what}: not believed, and the cost is a lower bound`, () => {
+      const body = replay({ body: message(usage) });
+      assert.deepEqual([body.complete, body.costIsLowerBound], [false, true]);
+      const stream = replay({ stream: [start({}), delta(usage), stop] });
+      assert.equal(stream.complete, false);
+    });
+
+  test('count as nothing', () => {
+    const call = replay({
+      body: message({ input_tokens: -5, output_tokens: 1.5, cache_read_input_tokens: '7' }),
+    });
+    assert.deepEqual([call.inputTokens, call.outputTokens, call.cacheReadTokens], [0, 0, 0]);
   });
-  assert.deepEqual([call.inputTokens, call.outputTokens, call.cacheReadTokens], [0, 0, 0]);
 });

@@ -1,4 +1,4 @@
-import { asCount, asObject, asObjects, asText } from './json-reading.ts';
+import { areCounts, asCount, asObject, asObjects, asText } from './json-reading.ts';
 import type { Json } from './json-reading.ts';
 import { deduplicate, noTokens } from './usage.ts';
 import type { ResponseUsage, TokenBuckets, UsagePart } from './usage.ts';
@@ -44,6 +44,26 @@ function readParts(usage: Json, total: TokenBuckets): UsagePart[] {
   });
 }
 
+/** A total that was never told, and a number that no provider can mean, leave the answer a lower bound. */
+function isBelievable(usage: Json): boolean {
+  const told = [usage, ...asObjects(usage['iterations'])];
+  return (
+    asCount(usage['input_tokens']) !== undefined &&
+    asCount(usage['output_tokens']) !== undefined &&
+    told.every(
+      (one) =>
+        areCounts(
+          one,
+          'input_tokens',
+          'output_tokens',
+          'cache_read_input_tokens',
+          'cache_creation_input_tokens',
+        ) &&
+        areCounts(asObject(one['cache_creation']), 'ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens'),
+    )
+  );
+}
+
 interface Draft {
   readonly id: string | null;
   readonly model: string | null;
@@ -66,7 +86,7 @@ function toResponse(draft: Draft): ResponseUsage {
     },
     parts: readParts(usage, draft.tokens),
     webSearches: asCount(asObject(usage['server_tool_use'])?.['web_search_requests']) ?? 0,
-    complete: draft.complete,
+    complete: draft.complete && isBelievable(usage),
   };
 }
 

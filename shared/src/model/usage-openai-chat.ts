@@ -3,7 +3,7 @@ import type { Json } from './json-reading.ts';
 import { deduplicate } from './usage.ts';
 import type { ResponseUsage } from './usage.ts';
 import type { UsageFold } from './usage-fold.ts';
-import { openAiTier, readOpenAiTokens, saysError, unwrapBatchLine } from './usage-openai.ts';
+import { isBelievable, openAiTier, readOpenAiTokens, saysError, unwrapBatchLine } from './usage-openai.ts';
 
 const names = {
   input: 'prompt_tokens',
@@ -27,7 +27,7 @@ function toResponse(draft: Draft): ResponseUsage {
     tier: openAiTier(draft.serviceTier),
     parts: draft.usage === undefined ? [] : [{ model: null, tokens: readOpenAiTokens(draft.usage, names) }],
     webSearches: 0,
-    complete: draft.closed && draft.usage !== undefined,
+    complete: draft.closed && draft.usage !== undefined && isBelievable(draft.usage, names),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Json } from './json-reading.ts';
 import { deduplicate } from './usage.ts';
 import type { ResponseUsage } from './usage.ts';
 import type { UsageFold } from './usage-fold.ts';
-import { openAiTier, readOpenAiTokens, saysError, unwrapBatchLine } from './usage-openai.ts';
+import { isBelievable, openAiTier, readOpenAiTokens, saysError, unwrapBatchLine } from './usage-openai.ts';
 
 const names = {
   input: 'input_tokens',
@@ -29,7 +29,7 @@ function readSnapshot(response: Json): ResponseUsage | undefined {
     tier: openAiTier(asText(response['service_tier'])),
     parts: usage === undefined ? [] : [{ model: null, tokens: readOpenAiTokens(usage, names) }],
     webSearches: countSearches(response),
-    complete: isFinal && usage !== undefined,
+    complete: isFinal && usage !== undefined && isBelievable(usage, names),
   };
 }
 

@@ -192,3 +192,36 @@ describe('the Chat Completions API', () => {
     for (const api of ['batches', 'chat.completions.batch']) assert.equal(chat(stream, { api }).costUsd, '1');
   });
 });
+
+describe('numbers that no provider can mean', () => {
+  const faults: readonly (readonly [string, unknown, unknown, unknown])[] = [
+    ['negative', -5, 3, 0],
+    ['broken', 10, 1.5, 0],
+    ['a text', '10', 3, 0],
+    ['beyond what can be counted', 1e300, 3, 0],
+    ['a negative share of the cache', 10, 3, -1],
+    ['not told', 10, undefined, 0],
+  ];
+  for (const [what, input, output, cached] of faults)
+    test(`${what}: not believed, and the cost is a lower bound`, () => {
+      const told = {
+        input_tokens: input,
+        output_tokens: output,
+        input_tokens_details: { cached_tokens: cached },
+      };
+      const whole = responses([event('response.completed', response('completed', { usage: told }))]);
+      assert.deepEqual([whole.complete, whole.costIsLowerBound], [false, true]);
+      const chatTold = {
+        prompt_tokens: input,
+        completion_tokens: output,
+        prompt_tokens_details: { cached_tokens: cached },
+      };
+      const chat = replay({
+        provider: 'openai',
+        api: 'chat.completions',
+        model,
+        body: { id: 'c', object: 'chat.completion', model, choices: [], usage: chatTold },
+      });
+      assert.deepEqual([chat.complete, chat.costIsLowerBound], [false, true]);
+    });
+});

@@ -1,4 +1,4 @@
-import { asCount, asObject } from './json-reading.ts';
+import { areCounts, asCount, asObject } from './json-reading.ts';
 import type { Json } from './json-reading.ts';
 import { noTokens } from './usage.ts';
 import type { ServedTier, TokenBuckets } from './usage.ts';
@@ -32,6 +32,16 @@ export function readOpenAiTokens(usage: Json, names: OpenAiNames): TokenBuckets 
     cacheReadTokens,
     cacheWriteTokens,
   };
+}
+
+/** A total that was never told, and a number that no provider can mean, leave the answer a lower bound. */
+export function isBelievable(usage: Json, names: OpenAiNames): boolean {
+  return (
+    asCount(usage[names.input]) !== undefined &&
+    asCount(usage[names.output]) !== undefined &&
+    areCounts(asObject(usage[names.inputDetails]), 'cached_tokens', 'cache_write_tokens') &&
+    areCounts(usage, 'cached_tokens', 'prompt_cache_hit_tokens')
+  );
 }
 
 /** `auto` is what was asked, not what was served. */
