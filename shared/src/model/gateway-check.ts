@@ -29,11 +29,25 @@ export function checkAgainst(
   body: unknown,
   exceptions: GatewayExceptions,
 ): RequestCheck {
-  const issue = allowList.safeParse(withoutExceptions(body, exceptions)).error?.issues[0];
-  if (issue === undefined) return { ok: true };
+  const first = allowList.safeParse(withoutExceptions(body, exceptions)).error?.issues[0];
+  if (first === undefined) return { ok: true };
+  const issue = nearestOf(first);
   const place = issue.path.map(String).join('.');
   const field = issue.code === 'unrecognized_keys' ? [place, issue.keys[0]].filter(Boolean).join('.') : place;
   return { ok: false, field: field === '' ? 'body' : field, reason: explain(issue, field) };
+}
+
+/** Where a value fits none of several forms, the fault of the form that it fits furthest. */
+function nearestOf(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union') return issue;
+  const nearest = issue.errors
+    .flatMap(([fault]) => (fault === undefined ? [] : [nearestOf(fault)]))
+    .reduce<z.core.$ZodIssue | null>(
+      (best, fault) => (best === null || fault.path.length > best.path.length ? fault : best),
+      null,
+    );
+  if (nearest === null || nearest.path.length === 0) return issue;
+  return { ...nearest, path: [...issue.path, ...nearest.path] };
 }
 
 /** Checks the names in a comma-separated header of betas. */

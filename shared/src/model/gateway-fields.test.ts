@@ -6,7 +6,7 @@ import { checkResponsesRequest } from './gateway-openai-responses.ts';
 import { checkAnthropicCount, checkAnthropicRequest } from './gateway-request.ts';
 
 // Every field of the public APIs as their own SDKs of November 2026 list them (@anthropic-ai/sdk 1.14.0 with its beta
-// messages, openai 6.49.0), each with a value that the provider would take, and whether the gateway passes it on.
+// messages, openai 7.59.0), each with a value that the provider would take, and whether the gateway passes it on.
 
 type Fields = Readonly<Record<string, readonly ['passed' | 'refused', unknown]>>;
 const text = [{ role: 'user', content: 'hello' }];
@@ -51,13 +51,17 @@ const count: Fields = Object.fromEntries(
 );
 
 const responses: Fields = {
+  access_programs: ['refused', {}],
   background: ['refused', true],
+  background_options: ['refused', { completion_window: '2h' }],
   context_management: ['refused', [{ type: 'compaction' }]],
   conversation: ['refused', 'conv_1'],
+  image: ['refused', { context_compression: 'auto' }],
   include: ['passed', ['reasoning.encrypted_content']],
   input: ['passed', 'hello'],
   instructions: ['passed', 'rules'],
   max_output_tokens: ['passed', 10],
+  max_tool_calls: ['passed', 3],
   metadata: ['passed', { a: 'b' }],
   model: ['passed', 'gpt-5'],
   moderation: ['refused', { model: 'm' }],

@@ -75,6 +75,10 @@ const chosen = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: z.string() }) }),
   z.strictObject({ type: z.literal('custom'), custom: z.strictObject({ name: z.string() }) }),
 ]);
+const chosenAmong = z.strictObject({
+  type: z.literal('allowed_tools'),
+  allowed_tools: z.strictObject({ mode: z.enum(['auto', 'required']), tools: z.array(chosen) }),
+});
 const format = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
   z.strictObject({ type: z.literal('json_object') }),
@@ -112,7 +116,7 @@ const schema = z.strictObject({
     .strictObject({ include_obfuscation: z.boolean().optional(), include_usage: z.boolean().optional() })
     .nullish(),
   temperature: z.number().nullish(),
-  tool_choice: z.union([z.enum(['none', 'auto', 'required']), chosen]).optional(),
+  tool_choice: z.union([z.enum(['none', 'auto', 'required']), chosen, chosenAmong]).optional(),
   tools: z.array(tool).optional(),
   top_logprobs: z.int().nullish(),
   top_p: z.number().nullish(),

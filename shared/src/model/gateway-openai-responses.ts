@@ -190,6 +190,8 @@ const schema = z.strictObject({
   instructions: z.string().nullish(),
   include: z.array(z.enum(['reasoning.encrypted_content', 'message.output_text.logprobs'])).nullish(),
   max_output_tokens: z.int().min(1).nullish(),
+  // Bounds the calls of tools that a policy may have named.
+  max_tool_calls: z.int().min(1).nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
   client_metadata: z.record(z.string(), z.string()).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
