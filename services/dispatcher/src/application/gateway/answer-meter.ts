@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { createUsageMeter } from '@lemniscate/shared/model/usage-meter.ts';
-import type { UsageWire } from '@lemniscate/shared/model/usage-meter.ts';
+import type { UsageMeter, UsageWire } from '@lemniscate/shared/model/usage-meter.ts';
 import type { ResponseUsage } from '@lemniscate/shared/model/usage.ts';
 
 /** Reads the usage out of an answer's bytes on their way past; never changes or holds them. */
@@ -27,7 +27,7 @@ function createStreamMeter(wire: UsageWire): AnswerMeter {
       meter.stream(decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))),
     end: () => {
       meter.endStream();
-      return summarise(meter.responses());
+      return summarise(meter);
     },
   };
 }
@@ -45,16 +45,16 @@ function createJsonMeter(wire: UsageWire): AnswerMeter {
       const meter = createUsageMeter(wire);
       const body = parse(Buffer.concat(chunks).toString('utf8'));
       if (body !== null) meter.body(body);
-      return summarise(meter.responses());
+      return summarise(meter);
     },
   };
 }
 
-function summarise(responses: readonly ResponseUsage[]): {
-  responses: readonly ResponseUsage[];
-  complete: boolean;
-} {
-  return { responses, complete: responses.length > 0 && responses.every((response) => response.complete) };
+/** An answer that is nothing but the provider's refusal is whole and costs nothing, whatever its status. */
+function summarise(meter: UsageMeter): { responses: readonly ResponseUsage[]; complete: boolean } {
+  const responses = meter.responses();
+  const complete = responses.length > 0 ? responses.every((one) => one.complete) : meter.refused();
+  return { responses, complete };
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | null {

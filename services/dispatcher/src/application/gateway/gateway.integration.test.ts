@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { reviewChain, sessionChain } from '@lemniscate/shared/audit/entry.ts';
+import { gatewayBodyLimit } from '../../http/gateway-fault.ts';
 import { registerGatewayRoutes } from '../../http/gateway-routes.ts';
 import type { GatewayDeps } from '../../http/gateway-routes.ts';
 import { serveServers } from '../../testing/traffic/apps.ts';
@@ -113,6 +114,22 @@ async function ask(
     ...app.servers[server],
   });
   sent.end(method === 'POST' ? body : undefined);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return response;
+}
+
+/** Announces a body of the length and sends none of it. */
+async function askWithLength(token: string, length: number): Promise<IncomingMessage> {
+  const sent = request({
+    host: '127.0.0.1',
+    port: app.port,
+    path: '/model/anthropic/v1/messages',
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': token, 'content-length': length },
+    agent: false,
+    ...app.servers.a,
+  });
+  sent.flushHeaders();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return response;
 }
@@ -242,6 +259,67 @@ test('a wrong token, a foreign server, a stale attempt and another model are ref
   await record.database.query(`UPDATE attempts SET state = 'lost' WHERE session_id = $1`, [claim.sessionId]);
   assert.equal((await errorOf(await ask(token))).status, 409);
   assert.deepEqual(await usageOf(claim), []);
+});
+
+test('bad input is refused in the provider’s shape, before the provider hears of it and before anything is reserved', async () => {
+  const { claim, token } = await openSession();
+  const ended = await openSession();
+  await record.database.transaction((tx) =>
+    endSession(record, tx, { sessionId: ended.claim.sessionId, reason: 'stopped', message: 'stopped' }),
+  );
+  const nobody = await openSession();
+  await record.database.query(`UPDATE sessions SET model = 'unknown-1' WHERE id = $1`, [
+    nobody.claim.sessionId,
+  ]);
+  let heard = 0;
+  play = () => {
+    heard += 1;
+    return answer('msg_bad_input');
+  };
+  for (const [faulty, more, status, type, says] of [
+    [nobody.token, { model: 'unknown-1' }, 404, 'not_found_error', /unknown-1/],
+    [token, { model: 'claude-opus-4-6' }, 403, 'permission_error', /claude-opus-4-6/],
+    [ended.token, {}, 409, 'permission_error', new RegExp(ended.claim.sessionId)],
+    [`${token}x`, {}, 401, 'authentication_error', /relay token/],
+    ['', {}, 401, 'authentication_error', /relay token/],
+  ] as const) {
+    const refused = await errorOf(await ask(faulty, more));
+    assert.deepEqual([refused.status, refused.type], [status, type]);
+    assert.match(refused.message, says);
+  }
+  // Its length alone refuses it: nothing of it has to be sent.
+  const large = await errorOf(await askWithLength(token, gatewayBodyLimit + 1));
+  assert.deepEqual([large.status, large.type], [413, 'request_too_large']);
+  assert.match(large.message, /33554432 bytes/);
+  assert.equal(heard, 0);
+  for (const one of [claim, ended.claim, nobody.claim]) assert.deepEqual(await usageOf(one), []);
+});
+
+test('a stream that is no stream is relayed as it came, costs nothing that was not told, and keeps its reservation', async () => {
+  const garbage =
+    'event: message_start\ndata: {"type":"message_start","message":{"id":\n\n\0\0<html>oops\n\n';
+  const { claim, token } = await openSession();
+  play = () => [garbage];
+  assert.equal(await textOf(await ask(token)), garbage);
+  assert.deepEqual(
+    (await settledUsage(claim)).map((row) => [row.state, row.complete, row.output_tokens, row.cost_usd]),
+    [['cut', false, 0, '0']],
+  );
+  const [held] = await record.database.query(
+    'SELECT reserved_usd > 0 AS held FROM usage WHERE session_id = $1',
+    [claim.sessionId],
+  );
+  assert.equal(held?.['held'], true);
+});
+
+test('a stream that is nothing but the provider’s refusal is whole and free', async () => {
+  const { claim, token } = await openSession();
+  play = () => [event({ type: 'error', error: { type: 'overloaded_error', message: 'busy' } } as never)];
+  await textOf(await ask(token));
+  assert.deepEqual(
+    (await settledUsage(claim)).map((row) => [row.state, row.complete, row.cost_usd]),
+    [['settled', true, '0']],
+  );
 });
 
 test('long histories pass', async () => {
