@@ -8,6 +8,7 @@ import type { TakeBytes } from '@lemniscate/shared/model/answer-body.ts';
 import type { ModelAnswer } from '../../ports/dispatcher.ts';
 import { readBounded } from '../native/model-exchange.ts';
 import type { RuntimeContext } from '../runtime.ts';
+import { createBodyRoom } from './request-body.ts';
 
 /** The port of the sandbox' loopback at which a command-line agent finds its model, and our tools where it gets them. */
 const port = 7400;
@@ -15,8 +16,8 @@ const port = 7400;
 /** Where a program in the sandbox speaks to. */
 export const loopbackUrl = `http://127.0.0.1:${port}`;
 
-/** Longest request: the gateway's own bound. Bytes. */
-const maxBodyBytes = 32 * 1024 * 1024;
+/** Longest request: the gateway's own bound. All of a session: a few of them, or the eight that may be open and are not so long. */
+const bounds = { maxBytes: 32 * 1024 * 1024, maxHeldBytes: 96 * 1024 * 1024 };
 
 /** Paths of the vendors' APIs, and what they are below the gateway. */
 const endpoints: Readonly<Record<string, string>> = {
@@ -76,6 +77,7 @@ export async function openModelPort(
   let exchanges = 0;
   let held = 0;
   let barred = false;
+  const bodies = createBodyRoom(bounds);
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     open += 1;
     answer(request, response)
@@ -96,8 +98,19 @@ export async function openModelPort(
       if ((await other?.(request, response)) === true) return;
       return refuse(response, 404, 'There is nothing here but the model that the session uses.');
     }
-    const body = await readBody(request);
-    if (body === null) return refuse(response, 413, `A request has at most ${maxBodyBytes} bytes.`);
+    const body = await bodies.take(request);
+    if (body.kind === 'too_large')
+      return refuse(response, 413, `A request has at most ${bounds.maxBytes} bytes.`);
+    if (body.kind === 'no_room')
+      return refuse(response, 503, 'Requests that are open hold too much; one of them has to end first.');
+    await answerModel(endpoint, request, response, body.bytes).finally(body.done);
+  };
+  const answerModel = async (
+    endpoint: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Buffer,
+  ): Promise<void> => {
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, context.closing]);
@@ -230,18 +243,6 @@ function withoutTools(body: Buffer): Buffer {
   return Buffer.from(
     JSON.stringify({ ...parsed.data, tool_choice: ofAnthropic ? { type: 'none' } : 'none' }),
   );
-}
-
-/** Null when it is too long. */
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of request) {
-    bytes += (piece as Buffer).length;
-    if (bytes > maxBodyBytes) return null;
-    pieces.push(piece as Buffer);
-  }
-  return Buffer.concat(pieces);
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
