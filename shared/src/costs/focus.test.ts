@@ -11,6 +11,7 @@ const charge: FocusCharge = {
   agent: 'default',
   user: 'ada',
   runtime: 'native',
+  repository: 'https://example.org/shop.git',
   provider: 'anthropic',
   model: 'claude-sonnet-5',
   costCentre: 'CC-7',
@@ -109,6 +110,17 @@ describe('FOCUS 1.2', () => {
       [row['ChargeClass'], row['BilledCost'], row['PricingQuantity'], row['PricingUnit']],
       ['Correction', '-0.5', null, null],
     );
+  });
+
+  test('tags tell whose it is, without what is not known', () => {
+    const tagsOf = (more: Partial<FocusCharge>): unknown => JSON.parse(rowOf(more)['Tags'] ?? '');
+    const known = { project: 'shop', agent: 'default', user: 'ada', runtime: 'native' };
+    assert.deepEqual(tagsOf({}), {
+      ...known,
+      repository: 'https://example.org/shop.git',
+      cost_centre: 'CC-7',
+    });
+    assert.deepEqual(tagsOf({ repository: '', costCentre: '' }), known);
   });
 
   test('quantities are in their units', () => {

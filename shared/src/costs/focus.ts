@@ -10,6 +10,8 @@ export interface FocusCharge {
   readonly agent: string;
   readonly user: string;
   readonly runtime: string;
+  /** Address, name or path; empty where the session is not known any more. */
+  readonly repository: string;
   readonly provider: string;
   readonly model: string;
   readonly costCentre: string;
@@ -152,12 +154,13 @@ export const focusColumns: readonly FocusColumn[] = [
     name: 'Tags',
     type: 'json',
     nullable: true,
-    value: ({ project, agent, user, runtime, costCentre }) =>
+    value: ({ project, agent, user, runtime, repository, costCentre }) =>
       JSON.stringify({
         project,
         agent,
         user,
         runtime,
+        ...(repository === '' ? {} : { repository }),
         ...(costCentre === '' ? {} : { cost_centre: costCentre }),
       }),
   },

@@ -11,6 +11,7 @@ interface ExportRow extends Record<string, unknown> {
   readonly agent: string;
   readonly user: string;
   readonly runtime: string;
+  readonly repository: string;
   readonly incomplete: number;
   readonly quantities: Readonly<Record<FocusBucket, string>>;
   readonly costs: Readonly<Record<FocusBucket, string>>;
@@ -23,6 +24,8 @@ const keys = 'session_id, day, provider, model, kind, price_book, cost_centre';
 const pageStatement = `
   SELECT jsonb_build_array(session_id, day, provider, model, kind, price_book, cost_centre) AS key,
     project_id AS project, agent, subject AS "user", runtime, incomplete,
+    coalesce((SELECT coalesce(s.repository ->> 'url', s.repository ->> 'name', s.repository ->> 'path')
+      FROM sessions s WHERE s.id = session_id), '') AS repository,
     jsonb_build_object('input', input_tokens::text, 'output', output_tokens::text, 'cacheRead', cache_read_tokens::text,
       'cacheWrite', cache_write_tokens::text, 'other', '1', 'compute', trim_scale(slot_seconds)::text) AS quantities,
     jsonb_build_object('input', trim_scale(input_usd)::text, 'output', trim_scale(output_usd)::text,
@@ -56,7 +59,7 @@ function* chargesOf(row: ExportRow): Generator<FocusCharge> {
     const [quantity, usd] = [row.quantities[bucket], row.costs[bucket]];
     const isUsed = usd !== '0' || (bucket !== 'other' && quantity !== '0');
     if (!isUsed) continue;
-    const { project, agent, user, runtime } = row;
+    const { project, agent, user, runtime, repository } = row;
     yield {
       sessionId,
       day,
@@ -69,6 +72,7 @@ function* chargesOf(row: ExportRow): Generator<FocusCharge> {
       agent,
       user,
       runtime,
+      repository,
       bucket,
       quantity,
       usd,
