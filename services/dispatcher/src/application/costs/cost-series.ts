@@ -1,6 +1,6 @@
 import type { CostSeries, SeriesGroup } from '@lemniscate/shared/costs/cost-series.ts';
 import type { Database } from '../ports/transaction.ts';
-import { tokenUsd } from './cost-columns.ts';
+import { totalUsd } from './cost-columns.ts';
 import type { CostSpan } from './report-costs.ts';
 
 const columns: Readonly<Record<SeriesGroup, string>> = {
@@ -20,7 +20,7 @@ export async function costSeries(
   span: CostSpan,
 ): Promise<CostSeries> {
   const column = columns[groupBy];
-  const cost = `sum(${tokenUsd} + compute_usd)`;
+  const cost = `sum(${totalUsd})`;
   const inSpan = `day >= $1 AND day < $2 AND ($3::text IS NULL OR project_id = $3)`;
   const points = await database.query<{ day: string; group: string; usd: string }>(
     `WITH top AS (SELECT ${column} AS name FROM cost_days WHERE ${inSpan} GROUP BY 1 ORDER BY ${cost} DESC, 1 LIMIT ${maxGroups})

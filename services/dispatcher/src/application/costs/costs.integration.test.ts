@@ -129,25 +129,44 @@ test('what is settled is in the reports once it is folded, by every dimension, t
   assert.match(text, new RegExp(`^session,exchanges.*\r\n${one.sessionId},2,`));
 });
 
+const rollupOrders = {
+  cost_days: 'day, model, provider, subject',
+  cost_sessions: 'day, model, provider, session_id, kind',
+  cost_session_days: 'day, session_id',
+} as const;
+/** Every row of every rollup. */
+const readRollups = async (): Promise<unknown> =>
+  Promise.all(
+    Object.entries(rollupOrders).map(([table, order]) =>
+      record.database.query(`SELECT * FROM ${table} ORDER BY ${order}`),
+    ),
+  );
+
 test('a rebuild gives the same rollups as the folds did', async () => {
-  const read = async (): Promise<unknown> =>
-    Promise.all(
-      ['cost_days', 'cost_sessions'].map((table) =>
-        record.database.query(
-          `SELECT * FROM ${table} ORDER BY day, model, provider, ${table === 'cost_sessions' ? 'session_id, kind' : 'subject'}`,
-        ),
-      ),
-    );
   await appendComputeCosts(record.database);
   await foldAll();
-  const folded = await read();
+  const folded = await readRollups();
   await record.database.query('UPDATE cost_days SET input_usd = input_usd + 1');
-  assert.notDeepEqual(await read(), folded);
+  assert.notDeepEqual(await readRollups(), folded);
   await rebuildCosts(record.database);
-  assert.deepEqual(await read(), folded);
+  assert.deepEqual(await readRollups(), folded);
+  const [sessions] = await record.database.query(
+    'SELECT trim_scale(sum(total_usd))::text AS usd FROM cost_session_days',
+  );
+  assert.equal((await reportCosts(record.database, 'session', span, 10)).total.totalUsd, sessions?.['usd']);
   const [detail] = await record.database.query('SELECT trim_scale(sum(cost_usd))::text AS usd FROM usage');
   const { total } = await reportCosts(record.database, 'day', span, 10);
   assert.equal(total.tokensUsd, detail?.['usd']);
+});
+
+test('what a dispatcher of the version before folded is added to the rollup that it does not know', async () => {
+  await foldAll();
+  const folded = await readRollups();
+  await record.database.query('DELETE FROM cost_session_days');
+  await record.database.query(`UPDATE cost_fold SET session_days_xid = '0'`);
+  await foldAll();
+  await foldCosts(record.database);
+  assert.deepEqual(await readRollups(), folded);
 });
 
 test('an entry is never changed', async () => {
@@ -282,6 +301,7 @@ test('a correction appends the difference once, and FOCUS marks it', async () =>
     lines.some((line) => line.startsWith('1,') && line.includes(',Correction,')),
     text.slice(0, 500),
   );
+  assert.ok(lines.slice(1).every((line) => line.includes('""repository"":""/r""')));
   const negative = { ...wrong, prices: { models: { [model]: { perMTok: { input: -1, output: 6 } } } } };
   assert.equal((await call('POST', '/v1/costs/corrections', negative)).status, 400);
   // With the book as it was nothing stays corrected.

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { measures, rollups } from './cost-columns.ts';
+import { rollups } from './cost-columns.ts';
 import type { RollupName } from './cost-columns.ts';
 
 const names = Object.keys(rollups) as RollupName[];
@@ -15,14 +15,8 @@ export async function foldCosts(database: Database): Promise<boolean> {
   return database.transaction(async (tx) => {
     // After a long absence, or the first time, the span can be millions of rows.
     await tx.query(longStatements);
-    const [span] = await tx.query<{ from: string; to: string }>(
-      `SELECT xid::text AS "from", pg_snapshot_xmin(pg_current_snapshot())::text AS "to"
-       FROM cost_fold FOR UPDATE SKIP LOCKED`,
-    );
-    if (span === undefined) return false;
-    const folded = await foldSpan(tx, span.from, span.to);
-    await tx.query('UPDATE cost_fold SET xid = $1::xid8, folded_at = now()', [span.to]);
-    return folded;
+    const [cursors] = await tx.query<Cursors>(`${readCursors} FOR UPDATE SKIP LOCKED`);
+    return cursors === undefined ? false : foldUpTo(tx, cursors);
   });
 }
 
@@ -30,33 +24,42 @@ export async function foldCosts(database: Database): Promise<boolean> {
 export async function rebuildCosts(database: Database): Promise<void> {
   await database.transaction(async (tx) => {
     await tx.query(longStatements);
-    const [span] = await tx.query<{ to: string }>(
-      `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "to" FROM cost_fold FOR UPDATE`,
-    );
+    const [cursors] = await tx.query<Cursors>(`${readCursors} FOR UPDATE`);
     for (const name of names) await tx.query(`DELETE FROM ${name}`);
-    await foldSpan(tx, '0', span?.to ?? '0');
-    await tx.query('UPDATE cost_fold SET xid = $1::xid8, folded_at = now()', [span?.to ?? '0']);
+    await foldUpTo(tx, { xid: '0', session_days_xid: '0', to: cursors?.to ?? '0' });
   });
 }
 
-async function foldSpan(tx: Transaction, from: string, to: string): Promise<boolean> {
+/** Up to where each rollup is, and up to where they can be brought; transaction ids. */
+type Cursors = Readonly<Record<(typeof rollups)[RollupName]['cursor'] | 'to', string>>;
+const readCursors = `SELECT xid::text, session_days_xid::text, pg_snapshot_xmin(pg_current_snapshot())::text AS "to"
+  FROM cost_fold`;
+
+async function foldUpTo(tx: Transaction, cursors: Cursors): Promise<boolean> {
   const counts: number[] = [];
   for (const name of names) {
-    const rows = await tx.query<{ count: number }>(foldStatement(name), [from, to]);
+    const rows = await tx.query<{ count: number }>(foldStatement(name), [
+      cursors[rollups[name].cursor],
+      cursors.to,
+    ]);
     counts.push(rows[0]?.count ?? 0);
   }
+  await tx.query('UPDATE cost_fold SET xid = $1::xid8, session_days_xid = $1::xid8, folded_at = now()', [
+    cursors.to,
+  ]);
   return counts.some((count) => count > 0);
 }
 
 /** The sums of a span of entries added to a rollup. Names are ours, never a caller's. */
 function foldStatement(name: RollupName): string {
-  const { keys, facts } = rollups[name];
+  const { keys, facts, sums } = rollups[name];
   const columns = [...keys, ...facts].join(', ');
-  const sums = measures.map((measure) => `sum(${measure})`).join(', ');
-  const added = measures.map((measure) => `${measure} = ${name}.${measure} + excluded.${measure}`).join(', ');
+  const summed = Object.entries(sums);
+  const added = summed.map(([column]) => `${column} = ${name}.${column} + excluded.${column}`).join(', ');
   return `WITH folded AS (
-      INSERT INTO ${name} (${columns}, ${measures.join(', ')})
-      SELECT ${columns}, ${sums} FROM cost_entries WHERE xid >= $1::xid8 AND xid < $2::xid8 GROUP BY ${columns}
+      INSERT INTO ${name} (${columns}, ${summed.map(([column]) => column).join(', ')})
+      SELECT ${columns}, ${summed.map(([, expression]) => `sum(${expression})`).join(', ')}
+      FROM cost_entries WHERE xid >= $1::xid8 AND xid < $2::xid8 GROUP BY ${columns}
       ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${added} RETURNING 1)
     SELECT count(*)::int AS count FROM folded`;
 }

@@ -1,6 +1,6 @@
 import type { CostGroup, CostReport, CostRow } from '@lemniscate/shared/costs/cost-report.ts';
 import type { Database } from '../ports/transaction.ts';
-import { tokenUsd } from './cost-columns.ts';
+import { tokenUsd, totalUsd } from './cost-columns.ts';
 
 /** Which costs are asked for. Days are in UTC; `to` is not part of the span. */
 export interface CostSpan {
@@ -32,16 +32,17 @@ const sums = `${count('exchanges')} AS "exchanges", ${count('input_tokens')} AS 
   ${count('output_tokens')} AS "outputTokens", ${count('cache_read_tokens')} AS "cacheReadTokens",
   ${count('cache_write_tokens')} AS "cacheWriteTokens", ${text(tokenUsd)} AS "tokensUsd",
   ${text('slot_seconds')} AS "slotSeconds", ${text('compute_usd')} AS "computeUsd",
-  ${text(`${tokenUsd} + compute_usd`)} AS "totalUsd", ${count('unpriced')} AS "unpriced",
+  ${text(totalUsd)} AS "totalUsd", ${count('unpriced')} AS "unpriced",
   ${count('incomplete')} AS "incomplete"`;
 
 const inSpan = `day >= $1 AND day < $2 AND ($3::text IS NULL OR project_id = $3)`;
-const dearest = `sum(${tokenUsd} + compute_usd) DESC`;
+const dearest = `sum(${totalUsd}) DESC`;
 
-/** Which sessions are the dearest is asked first, with one sum; the other sums are made for those alone. */
+/** Which sessions are the dearest is asked of narrow rows; the other sums are made for those alone. */
 const dearestSessions = `WITH top AS (
-    SELECT session_id FROM cost_sessions WHERE ${inSpan} GROUP BY 1 ORDER BY ${dearest}, 1 LIMIT $4)
-  SELECT session_id AS "group", ${sums} FROM cost_sessions JOIN top USING (session_id) WHERE ${inSpan}
+    SELECT session_id FROM cost_session_days WHERE ${inSpan} GROUP BY 1 ORDER BY sum(total_usd) DESC, 1 LIMIT $4)
+  SELECT session_id AS "group", ${sums} FROM cost_sessions
+  WHERE session_id = ANY (ARRAY(SELECT session_id FROM top)) AND ${inSpan}
   GROUP BY 1 ORDER BY ${dearest}, 1`;
 
 function groupedBy(group: CostGroup): string {
@@ -80,7 +81,7 @@ export async function costsByDay(
   span: CostSpan,
 ): Promise<{ project: string; day: string; usd: string }[]> {
   return database.query(
-    `SELECT project_id AS project, day::text AS day, ${text(`${tokenUsd} + compute_usd`)} AS usd
+    `SELECT project_id AS project, day::text AS day, ${text(totalUsd)} AS usd
      FROM cost_days WHERE day >= $1 AND day < $2 AND ($3::text IS NULL OR project_id = $3)
      GROUP BY 1, 2 ORDER BY 1, 2`,
     [span.from, span.to, span.project ?? null],
@@ -97,13 +98,12 @@ export async function unitCosts(database: Database, span: CostSpan) {
     usdPerAcceptedDiff: string | null;
   }>(
     `WITH spent AS (
-       SELECT project_id, count(DISTINCT session_id)::int AS sessions,
-         sum(${tokenUsd} + compute_usd) AS usd
-       FROM cost_sessions WHERE day >= $1 AND day < $2 AND ($3::text IS NULL OR project_id = $3) GROUP BY 1),
+       SELECT project_id, count(DISTINCT session_id)::int AS sessions, sum(total_usd) AS usd
+       FROM cost_session_days WHERE day >= $1 AND day < $2 AND ($3::text IS NULL OR project_id = $3) GROUP BY 1),
      accepted AS (
        SELECT s.project_id, count(*)::int AS diffs FROM diffs d JOIN sessions s ON s.id = d.session_id
        WHERE d.state = 'accepted' AND EXISTS (
-         SELECT FROM cost_sessions c WHERE c.session_id = d.session_id AND c.day >= $1 AND c.day < $2)
+         SELECT FROM cost_session_days c WHERE c.session_id = d.session_id AND c.day >= $1 AND c.day < $2)
        GROUP BY 1)
      SELECT project_id AS project, sessions, coalesce(diffs, 0) AS "acceptedDiffs",
        trim_scale(usd)::text AS "totalUsd", trim_scale(round(usd / nullif(diffs, 0), 6))::text AS "usdPerAcceptedDiff"
