@@ -15,7 +15,7 @@ import type { ToolCall } from '../../tool-calls/tool-call.ts';
 import { cut } from '../../text-stream.ts';
 import { argumentsDigest } from '@lemniscate/shared/tools/arguments-digest.ts';
 import { isPause } from '../../checkpoints/pause-wish.ts';
-import { parseArguments } from '../../tool-calls/parse-arguments.ts';
+import { parseArguments, readArguments } from '../../tool-calls/parse-arguments.ts';
 import { isToolName } from '@lemniscate/shared/tools/catalogue.ts';
 import type { RuntimeContext, RuntimeEnd } from '../runtime.ts';
 import { stopsOnlyLoop } from '../stays.ts';
@@ -67,15 +67,15 @@ export function createHostedTools(context: RuntimeContext, talk: CliTalk, cutSho
   let barred: string | null = null;
 
   const begin = (name: string, argumentsText: string, claimedId: string | null): OpenCall => {
-    const parsed = isToolName(name) ? parseArguments(name, argumentsText) : null;
-    const wanted =
-      parsed?.ok === true
-        ? { digest: argumentsDigest(parsed.input), about: aboutCall(name, parsed.input) }
-        : null;
-    const waited = wanted === null ? null : talk.waiting.take(name, wanted.digest);
+    const tool = cut(nameOfTool(order, name), 128);
+    const parsed = isToolName(name) ? parseArguments(name, argumentsText) : readArguments(argumentsText);
+    const wanted = parsed.ok
+      ? { digest: argumentsDigest(parsed.input), about: aboutCall(name, parsed.input) }
+      : null;
+    const waited = wanted === null ? null : talk.waiting.take(tool, wanted.digest);
     if (waited !== null) return { toolCall: waited, wanted };
     const callId = talk.callIds.claim(claimedId ?? 'hosted');
-    const identity = { callId, turn: Math.max(1, talk.turn), tool: cut(nameOfTool(order, name), 128) };
+    const identity = { callId, turn: Math.max(1, talk.turn), tool };
     return { toolCall: createToolCall((event) => void sink.emit(event), identity), wanted };
   };
 

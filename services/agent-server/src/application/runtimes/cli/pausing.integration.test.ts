@@ -178,6 +178,38 @@ for (const runtime of ['claude-code', 'codex'] as const)
     });
 
 for (const runtime of ['claude-code', 'codex'] as const)
+  test(`${runtime}, hosted: a tool of a remote server that waits long is the same call where it goes on, and is carried out once`, async (t) => {
+    const bench = await startBench(t);
+    const remote = {
+      name: 'tracker/find',
+      description: 'Finds issues.',
+      inputSchema: { type: 'object', properties: { words: { type: 'string' } } },
+    };
+    const order = bench.order({ runtime, cliTools: 'hosted', remoteTools: [remote] });
+    let answer: PermitAnswer = { verdict: 'waiting', approvalId: 'apr_1' };
+    bench.dispatcher.onPermit = () => answer;
+    const find = (id: string) => ({ id, tool: 'mcp__tracker__find', input: { words: 'sum' } });
+    play(bench, [{ blocks: [find('find')] }, { blocks: [find('find_again')] }, says('Done.')]);
+    await bench.put(order);
+    await bench.dispatcher.until(() => asked(bench).includes('find'), 60_000);
+    bench.dispatcher.pauses.set(order.sessionId, 'awaiting_approval');
+    await bench.dispatcher.until(() => bench.dispatcher.checkpoints.length === 1);
+    bench.dispatcher.pauses.clear();
+    await settled(bench);
+    assert.deepEqual(callStates(eventsOf(bench, order.sessionId), 'find'), ['generating', 'generated']);
+
+    answer = { ...go, result: { isError: false, text: 'Issue 7 is about sums.' } };
+    await bench.put(resumed(bench, order));
+    const result = await resultOf(bench, order.sessionId, 2, 60_000);
+    assert.deepEqual([result.reason, result.message], ['finished', 'Done.']);
+    const events = eventsOf(bench, order.sessionId, 2);
+    assert.deepEqual(callStates(events, 'find'), ['calling', 'done']);
+    assert.deepEqual(callStates(events, 'find_again'), [], 'the same call, not another one');
+    assert.deepEqual(asked(bench), ['find']);
+    assert.match(told(bench), /Issue 7 is about sums/);
+  });
+
+for (const runtime of ['claude-code', 'codex'] as const)
   test(`${runtime}: one that waits for its person is put away, and the message reaches it where it goes on`, async (t) => {
     const bench = await startBench(t);
     const order = bench.order({ runtime, followUps: true });
