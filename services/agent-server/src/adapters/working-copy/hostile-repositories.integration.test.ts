@@ -283,9 +283,9 @@ test('pointers of large files stay as they are, and no filter is asked for their
   await copy.discard();
 });
 
-test('a repository of 20,000 files in one fetch is laid and compared like any other', async () => {
+test('a repository of 100,000 files in one fetch is laid and compared like any other', async () => {
   const path = repository((folder) => {
-    const names = Array.from({ length: 20_000 }, (_, index) => `d${index % 100}/f${index}`);
+    const names = Array.from({ length: 100_000 }, (_, index) => `d${index % 100}/f${index}`);
     const commit = 'commit refs/heads/main\ncommitter T <t@example.invalid> 0 +0000\ndata 4\nmany\n';
     const files = names.map((name) => `M 100644 :1 ${name}\n`).join('');
     execFileSync('git', ['fast-import', '--quiet', '--force'], {
@@ -294,13 +294,13 @@ test('a repository of 20,000 files in one fetch is laid and compared like any ot
     });
   });
   const { copy, folder } = await lay(path);
-  writeFileSync(join(folder, 'd7/f19907'), 'changed\n');
+  writeFileSync(join(folder, 'd7/f99907'), 'changed\n');
   rmSync(join(folder, 'd8/f8'));
   const { summary } = await copy.diff();
   assert.deepEqual(
     summary.files.map(({ path: name, change }) => [name, change]),
     [
-      ['d7/f19907', 'modified'],
+      ['d7/f99907', 'modified'],
       ['d8/f8', 'deleted'],
     ],
   );

@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chown, readFile, readdir, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import type { Sandbox } from '../../../application/ports/sandbox-driver.ts';
 import { bash, run, until, withSandbox } from './harness.ts';
 import type { ContractSubject } from './harness.ts';
+
+/** Every variable by which a shell runs code before the command that was judged. */
+const carriersOf = (folder: string) => ({
+  BASH_ENV: `${folder}/evil`,
+  ENV: `${folder}/evil`,
+  SHELLOPTS: 'xtrace',
+  BASHOPTS: 'dotglob',
+  ZDOTDIR: folder,
+  'BASH_FUNC_ls%%': '() { echo evil; }',
+});
 
 /** Running commands: what every driver's wire and supervisor must do alike. */
 export function describeCommands(subject: ContractSubject): void {
@@ -74,19 +86,35 @@ export function describeCommands(subject: ContractSubject): void {
     it(
       'takes the caller’s variables but none that carry code',
       on(async (sandbox) => {
-        const env = {
-          GIVEN: 'yes',
-          BASH_ENV: '/workspace/evil',
-          ENV: '/workspace/evil',
-          SHELLOPTS: 'xtrace',
-          'BASH_FUNC_ls%%': '() { echo evil; }',
-        };
-        await bash(sandbox, 'echo "echo evil" > /workspace/evil');
-        const seen = await bash(sandbox, 'ls / >/dev/null; ls /etc/passwd; env', { env });
+        await bash(sandbox, 'echo "echo evil" > /workspace/evil; cp evil .zshenv');
+        const script = 'ls / >/dev/null; ls /etc/passwd; env; shopt dotglob';
+        const env = carriersOf('/workspace');
+        const seen = await bash(sandbox, script, { env: { GIVEN: 'yes', ...env } });
         assert.match(seen.stdout, /^GIVEN=yes$/m);
-        assert.doesNotMatch(seen.stdout + seen.stderr, /evil|BASH_ENV|xtrace/);
+        assert.match(seen.stdout, /^dotglob\s+off$/m);
+        assert.doesNotMatch(seen.stdout + seen.stderr, /evil|xtrace/);
+        for (const name of Object.keys(env))
+          assert.ok(!seen.stdout.split('\n').some((line) => line.startsWith(`${name}=`)), name);
       }),
     );
+
+    it('which on the host do run code, so that the above can fail', async () => {
+      const folder = await mkdtemp('/var/tmp/lemniscate-carriers-');
+      try {
+        await writeFile(join(folder, 'evil'), 'echo evil\n');
+        const { BASH_ENV, SHELLOPTS, BASHOPTS, ...rest } = carriersOf(folder);
+        const on = (env: NodeJS.ProcessEnv) =>
+          promisify(execFile)('bash', ['-c', 'ls /; shopt dotglob; true'], {
+            env: { PATH: '/usr/bin:/bin', SHLVL: '1', ...env },
+          });
+        assert.match((await on({ BASH_ENV })).stdout, /^evil$/m);
+        assert.match((await on({ SHELLOPTS })).stderr, /^\+ ls \/$/m);
+        assert.match((await on({ BASHOPTS })).stdout, /^dotglob\s+on$/m);
+        assert.match((await on({ 'BASH_FUNC_ls%%': rest['BASH_FUNC_ls%%'] })).stdout, /^evil$/m);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    });
 
     it(
       'bounds output, counts what it drops, and lets the command end',
