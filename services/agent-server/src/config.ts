@@ -44,6 +44,8 @@ const schema = z.object({
   /** Private key and known hosts for repositories fetched over ssh; files of the server. */
   LEMNISCATE_FETCH_SSH_KEY: variable.text().optional(),
   LEMNISCATE_FETCH_SSH_KNOWN_HOSTS: variable.text().optional(),
+  /** PEM file of the authorities that git hosts and their large files are believed by over https, in place of the machine's. */
+  LEMNISCATE_FETCH_CA: variable.text().optional(),
   /** Host names inside the organisation's networks that repositories may be fetched from; `*` for all. */
   LEMNISCATE_FETCH_PRIVATE_HOSTS: z
     .string()
@@ -90,6 +92,8 @@ export interface Config {
   readonly mirrorBytes: number;
   /** Files for ssh. */
   readonly fetchSsh: { readonly key?: string; readonly knownHosts?: string };
+  /** PEM file of the authorities that are believed over https; absent: the machine's. */
+  readonly fetchAuthorityFile?: string;
   /** Hosts inside that repositories may be fetched from. */
   readonly fetchPrivateHosts: readonly string[];
   /** Whether spans and metrics are sent somewhere. */
@@ -129,6 +133,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         ? {}
         : { knownHosts: read.LEMNISCATE_FETCH_SSH_KNOWN_HOSTS }),
     },
+    ...(read.LEMNISCATE_FETCH_CA === undefined ? {} : { fetchAuthorityFile: read.LEMNISCATE_FETCH_CA }),
     fetchPrivateHosts: read.LEMNISCATE_FETCH_PRIVATE_HOSTS,
     telemetry: read.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
     exitWithParent: read.LEMNISCATE_EXIT_WITH_PARENT,

@@ -26,6 +26,7 @@ import { createSnapshots } from './adapters/snapshot/snapshots.ts';
 import { readTlsMaterial } from './adapters/tls-material.ts';
 import type { TlsMaterial } from './adapters/tls-material.ts';
 import { uploadObject } from './adapters/upload-object.ts';
+import { checkFetchFiles } from './adapters/working-copy/fetch-files.ts';
 import { createWorkingCopies } from './adapters/working-copy/working-copies.ts';
 import { serverMetrics } from './application/server-metrics.ts';
 import { requireLimits } from './application/required-limits.ts';
@@ -107,6 +108,8 @@ async function startInFolder(
   log: Logger,
   outside?: Outside,
 ): Promise<AgentServer> {
+  const { fetchSsh, fetchAuthorityFile: authorityFile } = config;
+  await checkFetchFiles({ sshKey: fetchSsh.key, knownHosts: fetchSsh.knownHosts, authorityFile });
   const profiles = await readProfilesFile(config.profilesFile);
   const image = profiles.find(({ name }) => name === 'default')?.image;
   const options = {
@@ -121,7 +124,11 @@ async function startInFolder(
     stateFolder: join(config.stateFolder, 'working-copies'),
     driver,
     allowLocalPaths: config.allowLocalPaths,
-    hosts: { privateHosts: config.fetchPrivateHosts, ssh: config.fetchSsh },
+    hosts: {
+      privateHosts: config.fetchPrivateHosts,
+      ssh: fetchSsh,
+      ...(authorityFile === undefined ? {} : { authorityFile }),
+    },
     maxRepositoryBytes: 8 * 1024 ** 3,
     maxRepositoryFiles: 1_000_000,
     maxMirrors,

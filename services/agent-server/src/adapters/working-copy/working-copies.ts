@@ -132,6 +132,10 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
         const largeFiles = mode && {
           mode,
           folder,
+          remedy:
+            from === null
+              ? 'An upload brings none: open the session on the address of the repository, `"repository": {"kind": "git", "url": …}` of `POST /v1/sessions`'
+              : 'Push them (`git lfs push --all`)',
           bring: (objects: readonly LfsObject[]) =>
             fetchObjects(from, objects, folder, { hosts, signal, timeoutMs }),
         };

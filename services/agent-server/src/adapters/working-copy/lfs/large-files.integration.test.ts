@@ -326,7 +326,8 @@ test('a bundle brings no large files: where they are required that is said', asy
   } as const;
   await assert.rejects(lay({ ...bundle, lfs: 'required' }), {
     code: 'large_file_missing',
-    message: /a\.bin .*a bundle brings no large files/,
+    message:
+      /a\.bin .*a bundle brings no large files.*open the session on the address of the repository.*lfs: available/,
   });
   const { copy, folder } = await lay({ ...bundle, lfs: 'available' });
   assert.match(copy.notices.join(), /a\.bin/);

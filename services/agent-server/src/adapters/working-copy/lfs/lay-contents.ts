@@ -12,6 +12,8 @@ export interface LargeFiles {
   readonly mode: LargeFileMode;
   /** Holds an object a file, named by its id. */
   readonly folder: string;
+  /** What a person does about contents that are nowhere; a sentence's first half. */
+  readonly remedy: string;
   readonly bring: (objects: readonly LfsObject[]) => Promise<MissingObjects>;
 }
 
@@ -91,7 +93,7 @@ export async function layContents(
   if (left.length > 0 && large.mode === 'required')
     throw new CodedError(
       'large_file_missing',
-      `${name} lacks the contents of large files: ${told.join(', ')}. Push them (\`git lfs push --all\`), or let sessions begin without: \`repository: {lfs: available}\` in the project's policy.`,
+      `${name} lacks the contents of large files: ${told.join(', ')}. ${large.remedy}, or let sessions begin without: \`repository: {lfs: available}\` in the project's policy.`,
     );
   const laid = files.filter(({ oid }) => !missing.has(oid));
   await chmod(large.folder, 0o755);
