@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { benchPage, mergeReports, ratiosToKept } from './bench-page.ts';
 import type { BenchReport } from './benchmark.ts';
+import { benchmarks } from './registry.ts';
 
 const machine = { cpu: 'a processor', cores: 2, memoryGiB: 8, node: 'v24' };
-const report = (name: string, value: number): BenchReport => ({
+const today = { day: '2026-11-30', commit: 'abc1234', versions: 'pg 8' };
+const report = (name: string, value: number, ran = today): BenchReport => ({
   name,
   machine,
+  ran,
   results: [
     { name: 'rate', unit: 'a second', value },
     { name: 'way', unit: 'ms', n: 10, p50: value * 2, p99: 9, max: 10 },
@@ -30,9 +35,30 @@ test('a run is laid over the kept one and compared by ratios', () => {
   ]);
 });
 
-test('the page has machine, promises and figures', () => {
-  const page = benchPage([report('a', 10)], '2026-11-29', 'PostgreSQL 18');
-  assert.match(page, /a processor, 2 cores, 8 GiB, Node v24; PostgreSQL 18/);
+test('the page has machine, promises and figures, and tells what has no kept run', () => {
+  const page = benchPage([report('a', 10.123456)], ['a', 'b', 'c']);
+  assert.match(page, /\| a \| 2026-11-30 \| abc1234 \| a processor, 2 cores, 8 GiB, Node v24 \| pg 8 \|/);
   assert.match(page, /\| a \| against a bare \\\| pipe \| 1\.5 times \| 1\.2 \| yes \|/);
-  assert.match(page, /\| a \| way \| p50 20, p99 9, max 10 ms \(n 10\) \|/);
+  assert.match(page, /\| a \| way \| p50 20\.25, p99 9, max 10 ms \(n 10\) \|/);
+  assert.match(page, /No run is kept of b, c/);
+});
+
+test('what a run of one benchmark leaves of the others has its own day and source', () => {
+  const before = { day: '2026-11-29', commit: 'fff0000', versions: 'pg 7' };
+  const merged = mergeReports([report('a', 1, before), report('b', 1, before)], [report('b', 2)]);
+  const page = benchPage(merged, ['a', 'b']);
+  assert.match(page, /\| a \| 2026-11-29 \| fff0000 \|.*\| pg 7 \|/);
+  assert.match(page, /\| b \| 2026-11-30 \| abc1234 \|.*\| pg 8 \|/);
+  assert.doesNotMatch(page, /No run is kept/);
+});
+
+test('the page that is kept is the one of the kept figures', () => {
+  const folder = join(import.meta.dirname, '../../docs/operations');
+  const kept = JSON.parse(readFileSync(join(folder, 'benchmarks.json'), 'utf8')) as BenchReport[];
+  const names = benchmarks.map(({ name }) => name);
+  assert.deepEqual(
+    kept.filter(({ name, ran }) => !names.includes(name) || !/^\d{4}-\d\d-\d\d$/.test(ran.day)),
+    [],
+  );
+  assert.equal(readFileSync(join(folder, 'benchmarks.md'), 'utf8'), benchPage(kept, names));
 });

@@ -35,23 +35,29 @@ export function ratiosToKept(
   });
 }
 
-/** `docs/operations/benchmarks.md`. */
-export function benchPage(reports: readonly BenchReport[], day: string, versions: string): string {
-  const machines = [
-    ...new Set(
-      reports.map(
-        ({ machine }) =>
-          `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${machine.node}`,
-      ),
-    ),
-  ];
+/**
+ * `docs/operations/benchmarks.md`. A run of some benchmarks leaves the figures of the others, so each says when it ran and
+ * of which source.
+ * @param names of all benchmarks that there are
+ */
+export function benchPage(reports: readonly BenchReport[], names: readonly string[]): string {
+  const missing = names.filter((name) => !reports.some((report) => report.name === name));
   const goals = reports.flatMap((report) => report.goals.map((goal) => goalRow(report.name, goal)));
   const rows = figures(reports).map(
     ({ benchmark, name, shown }) => `| ${benchmark} | ${cell(name)} | ${shown} |`,
   );
   return `${[
     '# Benchmarks',
-    `Written by \`npm run bench\` on ${day}. Absolute figures belong to this machine: ${machines.join('; ')}; ${versions}. What counts are the promises, which are ratios to peers that are measured in the same run wherever there is a peer.`,
+    'Written by `npm run bench`. Absolute figures belong to their machine; what counts are the promises, which are ratios to peers that are measured in the same run wherever there is a peer.',
+    '## Runs',
+    [
+      '| benchmark | day | commit | machine | versions |',
+      '| --- | --- | --- | --- | --- |',
+      ...reports.map(runRow),
+    ].join('\n'),
+    ...(missing.length === 0
+      ? []
+      : [`No run is kept of ${missing.join(', ')}: \`npm run bench -- NAME --keep\`.`]),
     '## Promises',
     ['| benchmark | promise | at most | was | kept |', '| --- | --- | --- | --- | --- |', ...goals].join(
       '\n',
@@ -61,10 +67,15 @@ export function benchPage(reports: readonly BenchReport[], day: string, versions
   ].join('\n\n')}\n`;
 }
 
+function runRow({ name, machine, ran }: BenchReport): string {
+  const { cpu, cores, memoryGiB, node } = machine;
+  return `| ${name} | ${ran.day} | ${ran.commit} | ${cell(cpu)}, ${cores} cores, ${memoryGiB} GiB, Node ${node} | ${ran.versions} |`;
+}
+
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
 function goalRow(benchmark: string, { name, goal, value, unit, met }: BenchGoal): string {
-  return `| ${benchmark} | ${cell(name)} | ${goal} ${unit} | ${value} | ${met ? 'yes' : '**no**'} |`;
+  return `| ${benchmark} | ${cell(name)} | ${goal} ${unit} | ${short(value)} | ${met ? 'yes' : '**no**'} |`;
 }
 
 function figures(reports: readonly BenchReport[]): Figure[] {
@@ -80,7 +91,12 @@ function figures(reports: readonly BenchReport[]): Figure[] {
 }
 
 function shown(result: BenchResult): string {
-  if ('value' in result) return `${result.value} ${result.unit}`;
+  if ('value' in result) return `${short(result.value)} ${result.unit}`;
   const { p50, p99, max, unit, n } = result;
-  return `p50 ${p50}, p99 ${p99}, max ${max} ${unit} (n ${n})`;
+  return `p50 ${short(p50)}, p99 ${short(p99)}, max ${short(max)} ${unit} (n ${n})`;
+}
+
+/** Four digits say all that a benchmark can know. */
+function short(value: number): string {
+  return String(Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4)));
 }

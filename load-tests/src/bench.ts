@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { benchPage, mergeReports, ratiosToKept } from './bench-page.ts';
 import { describeMachine } from './benchmark.ts';
 import type { BenchReport, BenchResult, Benchmark } from './benchmark.ts';
+import { describeSource } from './describe-source.ts';
 import { benchmarks } from './registry.ts';
 
 // `npm run bench [-- NAME…] [--json]`: runs benchmarks by name, or all; ends with 1 when a goal is not met. With --json
@@ -14,6 +15,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { json: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
 });
+const projectRoot = join(import.meta.dirname, '../..');
 const reports: BenchReport[] = [];
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
@@ -36,12 +38,17 @@ if (unknown.length > 0) {
 
 async function runOne(benchmark: Benchmark): Promise<void> {
   const outcome = await benchmark.run({
-    projectRoot: join(import.meta.dirname, '../..'),
+    projectRoot,
     environment: process.env,
     say: (line) => console.error(line),
     signal: stopping.signal,
   });
-  const report: BenchReport = { name: benchmark.name, machine: describeMachine(), ...outcome };
+  const report: BenchReport = {
+    name: benchmark.name,
+    machine: describeMachine(),
+    ran: describeSource(projectRoot),
+    ...outcome,
+  };
   if (values.json) console.log(JSON.stringify(report));
   else showReport(report);
   reports.push(report);
@@ -49,22 +56,19 @@ async function runOne(benchmark: Benchmark): Promise<void> {
 }
 
 function keep(): void {
-  const folder = join(import.meta.dirname, '../../docs/operations');
+  const folder = join(projectRoot, 'docs/operations');
   const file = join(folder, 'benchmarks.json');
   const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as BenchReport[]) : [];
   for (const { what, ratio } of ratiosToKept(reports, kept))
     console.error(`  ${ratio} of the kept run: ${what}`);
   const merged = mergeReports(kept, reports);
   writeFileSync(file, `${JSON.stringify(merged, null, 1)}\n`);
-  const { dependencies } = JSON.parse(
-    readFileSync(join(import.meta.dirname, '../../services/dispatcher/package.json'), 'utf8'),
-  ) as { dependencies: Readonly<Record<string, string>> };
-  const versions = ['bullmq', 'fastify', 'pg', 'undici']
-    .map((name) => `${name} ${dependencies[name]}`)
-    .join(', ');
   writeFileSync(
     join(folder, 'benchmarks.md'),
-    benchPage(merged, new Date().toISOString().slice(0, 10), versions),
+    benchPage(
+      merged,
+      benchmarks.map(({ name }) => name),
+    ),
   );
 }
 

@@ -57,6 +57,15 @@ export interface BenchReport extends BenchOutcome {
     readonly memoryGiB: number;
     readonly node: string;
   };
+  /** When it ran and of which source. */
+  readonly ran: {
+    /** UTC, `2026-11-30`. */
+    readonly day: string;
+    /** Abbreviated; with a `+` where the tree had changes of its own. */
+    readonly commit: string;
+    /** Of what the figures hang on, such as `pg 8.23.1`. */
+    readonly versions: string;
+  };
 }
 
 /** The machine that the figures belong to. */
