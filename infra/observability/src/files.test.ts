@@ -25,6 +25,51 @@ test('every metric of a dashboard or an alert is in the catalogue', () => {
   assert.deepEqual([...namedMetrics('rate(lemniscate_nothing_total[5m])')], ['lemniscate_nothing_total']);
 });
 
+/** Labels that Prometheus itself gives, and a histogram's own. */
+const given = ['job', 'instance', 'le', 'alertname'];
+
+/** Labels that an expression selects or groups by and that none of its metrics has. */
+function foreignLabels(expression: string): string[] {
+  const labelsOf = (name: string): readonly string[] => [
+    ...given,
+    ...[...namedMetrics(name)].flatMap((metric) =>
+      metric in metricCatalogue ? metricCatalogue[metric as keyof typeof metricCatalogue].labels : [],
+    ),
+  ];
+  const selected = [...expression.matchAll(/\b((?:lemniscate|process)_[a-z0-9_]+)\{([^}]*)\}/g)].flatMap(
+    ([, metric = '', selector = '']) =>
+      [...selector.matchAll(/([a-z_]+)\s*(?:=~|!~|!=|=)/g)]
+        .map(([, label = '']) => label)
+        .filter((label) => !labelsOf(metric).includes(label)),
+  );
+  const grouped = [...expression.matchAll(/\b(?:by|on|without|ignoring) \(([^)]*)\)/g)].flatMap(
+    ([, labels = '']) =>
+      labels
+        .split(',')
+        .map((label) => label.trim())
+        .filter((label) => label !== '' && !labelsOf(expression).includes(label)),
+  );
+  return [...selected, ...grouped];
+}
+
+test('every label that a dashboard or an alert selects or groups by is one of its metric', () => {
+  let read = 0;
+  for (const [path, text] of generatedFiles()) {
+    const expressions = path.endsWith('.json')
+      ? [...text.matchAll(/"expr": (".*"),/g)].map((match) => JSON.parse(match[1] ?? '""') as string)
+      : [...text.matchAll(/^ *(?:- )?expr: (.*)$/gm)].map((match) => match[1] ?? '');
+    for (const expression of expressions) {
+      read += 1;
+      assert.deepEqual(foreignLabels(expression), [], `${path}: ${expression}`);
+    }
+  }
+  assert.ok(read > 60, `only ${read} expressions were read`);
+  assert.deepEqual(foreignLabels('max by (state, pol) (lemniscate_sessions{stat="x",job="y"})'), [
+    'stat',
+    'pol',
+  ]);
+});
+
 test('every alert has a runbook, and every runbook an alert', () => {
   const rules = generatedFiles().get('alerts/lemniscate.rules.yml') ?? '';
   const linked = new Set([...rules.matchAll(/runbooks\/([a-z-]+)\.md/g)].map((match) => match[1]));
