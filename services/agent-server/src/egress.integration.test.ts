@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { zstdDecompressSync } from 'node:zlib';
+import type { PermitAnswer } from '@lemniscate/shared/protocol/permit.ts';
 import { startBench } from './testing/agent-server-bench.ts';
-import { eventsOf, outputOf, play, resultOf, settled } from './testing/session-script.ts';
+import { eventsOf, outputOf, play, resultOf, resumed, settled } from './testing/session-script.ts';
 
 /** What a program inside does to get out: asks the proxy, and knocks at the host's own address. */
 const knock = `printf 'CONNECT blocked.example.org:443 HTTP/1.1\\r\\n\\r\\n' >&3; head -n 1 <&3`;
@@ -54,11 +57,51 @@ test('credentials are in the environment of commands, and nowhere else', async (
   await bench.put(order);
   assert.equal((await resultOf(bench, order.sessionId)).reason, 'finished');
   const events = eventsOf(bench, order.sessionId);
-  const { createHash } = await import('node:crypto');
   assert.equal(
     outputOf(events, 'stdout'),
     `${createHash('sha256').update(secret).digest('hex')}  -\nit is [credential:DEPLOY_TOKEN]\n`,
   );
   assert.equal(outputOf(events, 'stderr'), '[credential:DEPLOY_TOKEN]\n');
   assert.doesNotMatch(JSON.stringify([events, bench.dispatcher.modelRequests]), new RegExp(secret));
+});
+
+test('a checkpoint holds no credential, and the commands after it have it again', async (t) => {
+  const bench = await startBench(t);
+  const secret = 'credential-of-the-paused';
+  const digest = createHash('sha256').update(secret).digest('hex');
+  const command = 'printf %s "$DEPLOY_TOKEN" | sha256sum';
+  let answer: PermitAnswer = { verdict: 'waiting', approvalId: 'apr_1' };
+  const go: PermitAnswer = { verdict: 'go', decidedBy: 'human', reasons: [] };
+  bench.dispatcher.onPermit = ({ callId }) => (callId === 'second' ? answer : go);
+  play(bench, [
+    {
+      blocks: [
+        {
+          id: 'first',
+          tool: 'run_command',
+          input: { command: `${command}; env >/dev/null; bash -c 'sleep 600 &'` },
+        },
+        { id: 'second', tool: 'run_command', input: { command } },
+      ],
+    },
+    { blocks: [{ text: 'Done.' }] },
+  ]);
+  const order = bench.order({ credentials: { DEPLOY_TOKEN: secret } });
+  await bench.put(order);
+  await bench.dispatcher.until(() => bench.dispatcher.permits.some(({ callId }) => callId === 'second'));
+  bench.dispatcher.pauses.set(order.sessionId, 'awaiting_approval');
+  const { given } = await bench.dispatcher.until(() => bench.dispatcher.checkpoints[0]);
+  bench.dispatcher.pauses.clear();
+  await settled(bench);
+  const archive = bench.dispatcher.uploads.get(given.archive.uploadId) ?? assert.fail();
+  const stored = [zstdDecompressSync(archive), ...bench.dispatcher.uploads.values()];
+  assert.ok(
+    stored.some((bytes) => bytes.includes('workspace')),
+    'the archive can be looked into',
+  );
+  for (const bytes of stored) assert.ok(!bytes.includes(secret));
+  answer = go;
+  await bench.put({ ...resumed(bench, order), credentials: { DEPLOY_TOKEN: secret } });
+  assert.equal((await resultOf(bench, order.sessionId, 2)).reason, 'finished');
+  assert.equal(outputOf(eventsOf(bench, order.sessionId, 2), 'stdout'), `${digest}  -\n`);
 });
