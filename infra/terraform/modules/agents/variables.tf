@@ -1,11 +1,11 @@
 variable "name" {
   description = "Name of the fleet."
-  type         = string
+  type        = string
 }
 
 variable "pool" {
   description = "Name of the pool."
-  type         = string
+  type        = string
 }
 
 variable "region" {
@@ -34,7 +34,7 @@ variable "dispatcher_security_group_id" {
 
 variable "dispatcher_url" {
   description = "Internal address of the dispatchers: the balancer that passes TLS on."
-  type         = string
+  type        = string
 }
 
 variable "public_url" {
@@ -44,51 +44,51 @@ variable "public_url" {
 
 variable "isolation" {
   description = "gvisor, kata or runc."
-  type         = string
-  default      = "gvisor"
+  type        = string
+  default     = "gvisor"
 }
 
 variable "instance_type" {
-  type = string
+  type    = string
   default = "m7g.4xlarge"
 }
 
 variable "nested_virtualisation" {
   description = "Whether the instance type has KVM without being metal."
-  type         = bool
-  default      = false
+  type        = bool
+  default     = false
 }
 
 variable "architecture" {
   description = "X86_64 or ARM64."
-  type         = string
-  default      = "ARM64"
+  type        = string
+  default     = "ARM64"
 }
 
 variable "image_id" {
   description = "An image of your own; empty for the latest Debian 12."
-  type         = string
-  default      = ""
+  type        = string
+  default     = ""
 }
 
 variable "slots_per_server" {
   description = "Sessions on one server at once."
-  type         = number
-  default      = 16
+  type        = number
+  default     = 16
 }
 
 variable "min_servers" {
-  type = number
+  type    = number
   default = 2
 }
 
 variable "max_servers" {
-  type = number
+  type    = number
   default = 20
 }
 
 variable "disk_gib" {
-  type = number
+  type    = number
   default = 300
 }
 
@@ -103,15 +103,15 @@ variable "data_key_arn" {
 
 variable "release_url" {
   description = "Archive of a release."
-  type         = string
+  type        = string
 }
 
 variable "release_sha256" {
   description = "Digest of that archive."
-  type         = string
+  type        = string
 }
 
 variable "log_days" {
-  type = number
+  type    = number
   default = 90
 }

@@ -1,6 +1,6 @@
 variable "name" {
   description = "Name of the fleet."
-  type         = string
+  type        = string
 }
 
 variable "data_key_arn" {
@@ -9,7 +9,7 @@ variable "data_key_arn" {
 
 variable "people_arn_suffix" {
   description = "Of the balancer for people."
-  type         = string
+  type        = string
 }
 
 variable "postgres_id" {
@@ -22,5 +22,5 @@ variable "redis_id" {
 
 variable "e_mail" {
   description = "Who is told."
-  type         = string
+  type        = string
 }

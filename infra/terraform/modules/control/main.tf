@@ -11,15 +11,15 @@ locals {
     LEMNISCATE_PUBLIC_URL    = var.public_url
     # the balancer says whom a request comes from; without it everybody would share one count of failed logins
     LEMNISCATE_TRUSTED_PROXIES = var.vpc_cidr
-    LEMNISCATE_OIDC_ISSUER   = var.oidc_issuer
-    LEMNISCATE_OIDC_CLIENT_ID = var.oidc_client_id
-    LEMNISCATE_TLS_CA        = "/run/lemniscate/ca.pem"
-    LEMNISCATE_TLS_CERT      = "/run/lemniscate/certificate.pem"
-    LEMNISCATE_TLS_KEY       = "/run/lemniscate/key.pem"
-    S3_ENDPOINT              = "https://s3.${var.region}.amazonaws.com"
-    S3_BUCKET                = var.sessions_bucket.name
-    AWS_REGION               = var.region
-    AGENT_SERVERS            = join(",", var.agent_servers)
+    LEMNISCATE_OIDC_ISSUER     = var.oidc_issuer
+    LEMNISCATE_OIDC_CLIENT_ID  = var.oidc_client_id
+    LEMNISCATE_TLS_CA          = "/run/lemniscate/ca.pem"
+    LEMNISCATE_TLS_CERT        = "/run/lemniscate/certificate.pem"
+    LEMNISCATE_TLS_KEY         = "/run/lemniscate/key.pem"
+    S3_ENDPOINT                = "https://s3.${var.region}.amazonaws.com"
+    S3_BUCKET                  = var.sessions_bucket.name
+    AWS_REGION                 = var.region
+    AGENT_SERVERS              = join(",", var.agent_servers)
     # the pools' autoscaling groups follow what is printed under this name
     LEMNISCATE_CLOUDWATCH_FLEET = var.name
   }
@@ -349,12 +349,12 @@ resource "aws_ecs_task_definition" "dispatcher" {
   container_definitions = jsonencode([
     {
       # Certificates come as one JSON secret and become files that only the service reads.
-      name      = "certificates"
-      image     = local.image
-      essential = false
-      user      = "10001:10001"
-      command   = ["node", "/app/infra/images/write-files.mjs", "/run/lemniscate"]
-      secrets   = [{ name = "FILES", valueFrom = var.secret_arns["dispatcher-certificate"] }]
+      name        = "certificates"
+      image       = local.image
+      essential   = false
+      user        = "10001:10001"
+      command     = ["node", "/app/infra/images/write-files.mjs", "/run/lemniscate"]
+      secrets     = [{ name = "FILES", valueFrom = var.secret_arns["dispatcher-certificate"] }]
       mountPoints = [{ sourceVolume = "certificates", containerPath = "/run/lemniscate" }]
       logConfiguration = {
         logDriver = "awslogs"

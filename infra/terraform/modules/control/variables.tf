@@ -1,6 +1,6 @@
 variable "name" {
   description = "Name of the fleet."
-  type         = string
+  type        = string
 }
 
 variable "region" {
@@ -25,23 +25,23 @@ variable "private_subnet_ids" {
 
 variable "people_internal" {
   description = "Whether people come through the organisation's own network only."
-  type         = bool
-  default      = true
+  type        = bool
+  default     = true
 }
 
 variable "people_cidrs" {
   description = "Networks from which people and programs come."
-  type         = list(string)
+  type        = list(string)
 }
 
 variable "certificate_arn" {
   description = "Certificate of the public name, in ACM."
-  type         = string
+  type        = string
 }
 
 variable "public_url" {
   description = "Where people reach the fleet."
-  type         = string
+  type        = string
 }
 
 variable "oidc_issuer" {
@@ -54,39 +54,39 @@ variable "oidc_client_id" {
 
 variable "image" {
   description = "Repository of the dispatcher's image, without a tag."
-  type         = string
+  type        = string
 }
 
 variable "image_digest" {
   description = "Digest of the image; a tag can be moved."
-  type         = string
+  type        = string
 }
 
 variable "repository_arn" {
   description = "The repository in ECR."
-  type         = string
+  type        = string
 }
 
 variable "architecture" {
   description = "X86_64 or ARM64."
-  type         = string
-  default      = "ARM64"
+  type        = string
+  default     = "ARM64"
 }
 
 variable "dispatchers" {
   description = "Dispatchers; all are active together."
-  type         = number
-  default      = 3
+  type        = number
+  default     = 3
 }
 
 variable "cpu" {
   description = "Units of 1/1024 processor a dispatcher."
-  type         = number
-  default      = 2048
+  type        = number
+  default     = 2048
 }
 
 variable "memory_mib" {
-  type = number
+  type    = number
   default = 4096
 }
 
@@ -104,17 +104,17 @@ variable "data_key_arn" {
 
 variable "agent_servers" {
   description = "Agent servers that do not join by themselves."
-  type         = list(string)
-  default      = []
+  type        = list(string)
+  default     = []
 }
 
 variable "access_log_bucket" {
   description = "Bucket of the balancer's access log; empty for none."
-  type         = string
-  default      = ""
+  type        = string
+  default     = ""
 }
 
 variable "log_days" {
-  type = number
+  type    = number
   default = 90
 }

@@ -1,6 +1,6 @@
 variable "name" {
   description = "Name of the fleet."
-  type         = string
+  type        = string
 }
 
 variable "region" {
@@ -21,12 +21,12 @@ variable "private_subnet_ids" {
 
 variable "cluster_arn" {
   description = "Cluster of the control plane."
-  type         = string
+  type        = string
 }
 
 variable "image" {
   description = "Repository of the exporter's image, without a tag."
-  type         = string
+  type        = string
 }
 
 variable "image_digest" {
@@ -38,7 +38,7 @@ variable "repository_arn" {
 }
 
 variable "architecture" {
-  type = string
+  type    = string
   default = "ARM64"
 }
 
@@ -60,10 +60,10 @@ variable "data_key_arn" {
 
 variable "sink_ports" {
   description = "Receivers of the audit log: where and on which port, by what they are."
-  type         = map(object({ cidr = string, port = number }))
+  type        = map(object({ cidr = string, port = number }))
 }
 
 variable "log_days" {
-  type = number
+  type    = number
   default = 365
 }
