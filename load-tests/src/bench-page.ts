@@ -67,7 +67,9 @@ export function benchPage(reports: readonly BenchReport[], names: readonly strin
   ].join('\n\n')}\n`;
 }
 
-function runRow({ name, machine, ran }: BenchReport): string {
+const unknown = { day: '–', commit: '–', versions: '–' };
+
+function runRow({ name, machine, ran = unknown }: BenchReport): string {
   const { cpu, cores, memoryGiB, node } = machine;
   return `| ${name} | ${ran.day} | ${ran.commit} | ${cell(cpu)}, ${cores} cores, ${memoryGiB} GiB, Node ${node} | ${ran.versions} |`;
 }

@@ -9,11 +9,16 @@ import { benchmarks } from './registry.ts';
 
 // `npm run bench [-- NAME…] [--json]`: runs benchmarks by name, or all; ends with 1 when a goal is not met. With --json
 // one JSON object a benchmark, one a line, on stdout, and all else on stderr. A run of all, or one with --keep, is compared
-// with the kept run and kept in its place: docs/operations/benchmarks.json, and the page beside it.
+// with the kept run and kept in its place: docs/operations/benchmarks.json, and the page beside it. With --page nothing runs
+// and the page is written again from what is kept.
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+  options: {
+    json: { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+    page: { type: 'boolean', default: false },
+  },
 });
 const projectRoot = join(import.meta.dirname, '../..');
 const reports: BenchReport[] = [];
@@ -25,7 +30,8 @@ if (unknown.length > 0) {
   console.error(`There is no benchmark ${unknown.join(', ')}. There are:`);
   for (const { name, about } of benchmarks) console.error(`  ${name}  ${about}`);
   process.exitCode = 2;
-} else {
+} else if (values.page) keep();
+else {
   for (const benchmark of benchmarks)
     if (positionals.length === 0 || positionals.includes(benchmark.name))
       await runOne(benchmark).catch((error: unknown) => {

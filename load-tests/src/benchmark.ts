@@ -57,8 +57,8 @@ export interface BenchReport extends BenchOutcome {
     readonly memoryGiB: number;
     readonly node: string;
   };
-  /** When it ran and of which source. */
-  readonly ran: {
+  /** When it ran and of which source; absent in runs that were kept before this was told. */
+  readonly ran?: {
     /** UTC, `2026-11-30`. */
     readonly day: string;
     /** Abbreviated; with a `+` where the tree had changes of its own. */

@@ -6,7 +6,7 @@ import type { BenchReport } from './benchmark.ts';
 const libraries = ['bullmq', 'fastify', 'pg', 'undici'];
 
 /** What a run that ends now was a run of: the source that is checked out, and the libraries that figures hang on. */
-export function describeSource(projectRoot: string): BenchReport['ran'] {
+export function describeSource(projectRoot: string): NonNullable<BenchReport['ran']> {
   const { dependencies } = JSON.parse(
     readFileSync(join(projectRoot, 'services/dispatcher/package.json'), 'utf8'),
   ) as { dependencies: Readonly<Record<string, string>> };
