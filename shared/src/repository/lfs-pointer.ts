@@ -10,6 +10,12 @@ export interface LfsObject {
 export const largeFileModes = ['required', 'available'] as const;
 export type LargeFileMode = (typeof largeFileModes)[number];
 
+/**
+ * Where the contents lie in a bundle that brings them: a commit whose tree has an object a file, named by its id. What is
+ * in them is judged by the id, so whoever sends them can give nothing else.
+ */
+export const bundledLargeFilesRef = 'refs/lemniscate/large-files';
+
 const version = 'version https://git-lfs.github.com/spec/v1';
 const pointer = new RegExp(
   `^${version.replaceAll('.', '\\.')}\noid sha256:([0-9a-f]{64})\nsize (0|[1-9][0-9]{0,15})\n$`,

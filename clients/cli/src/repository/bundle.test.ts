@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { bundledLargeFilesRef, lfsPointerText } from '@lemniscate/shared/repository/lfs-pointer.ts';
 import { withBundle } from './bundle.ts';
 import type { Bundle } from './bundle.ts';
 import { inspectRepository } from './inspect.ts';
@@ -127,4 +129,67 @@ test('what cannot be a session’s repository is named with its code', async (t)
   await assert.rejects(inspectRepository(plain), { code: 'repository_missing' });
   execFileSync('git', ['init', '-q', '--bare', join(plain, 'bare')]);
   await assert.rejects(inspectRepository(join(plain, 'bare')), { code: 'repository_bare' });
+});
+
+/** A repository with pointers, of which git-lfs has one object on this machine; both written without git-lfs. */
+function repositoryOfPointers(t: TestContext, storage = '.git/lfs') {
+  const repository = testRepository(t);
+  const contents = 'weights\n'.repeat(10_000);
+  const oid = createHash('sha256').update(contents).digest('hex');
+  const pointer = { oid, size: contents.length };
+  repository.write('.gitattributes', '*.bin filter=lfs diff=lfs merge=lfs -text\n');
+  repository.write('here.bin', lfsPointerText(pointer));
+  repository.write('again\n here.bin', lfsPointerText(pointer));
+  repository.write('gone.bin', lfsPointerText({ oid: 'e'.repeat(64), size: 5 }));
+  repository.write('large.bin', 'no pointer\n'.repeat(1_000));
+  repository.write(`${storage}/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`, contents);
+  return { repository, contents, oid };
+}
+
+const largeFilesIn = async (folder: string) =>
+  withBundle(
+    await inspectRepository(folder),
+    async ({ file, sha256 }) => {
+      const to = mkdtempSync(join(tmpdir(), 'lemniscate-clone-'));
+      try {
+        const git = (...args: string[]) =>
+          execFileSync('git', ['-C', to, ...args], { encoding: 'utf8', stdio: 'pipe' });
+        git('init', '-q');
+        git('fetch', '-q', file, '+refs/*:refs/*');
+        const has = git('for-each-ref', '--format=%(refname)').includes(bundledLargeFilesRef);
+        const names = has ? git('ls-tree', '--name-only', bundledLargeFilesRef).trim().split('\n') : [];
+        const read = (name: string): string => git('cat-file', 'blob', `${bundledLargeFilesRef}:${name}`);
+        return { sha256, objects: new Map(names.map((name) => [name, read(name)])) };
+      } finally {
+        rmSync(to, { recursive: true, force: true });
+      }
+    },
+    { largeFiles: true },
+  );
+
+test('where they are asked for, the large files that are on this machine come along, and make the same bundle again', async (t) => {
+  const { repository, contents, oid } = repositoryOfPointers(t);
+  repository.commit('first');
+  const { objects, sha256 } = await largeFilesIn(repository.folder);
+  assert.deepEqual(objects, new Map([[oid, contents]]));
+  assert.equal((await largeFilesIn(repository.folder)).sha256, sha256);
+  const without = await unpack(t, repository.folder);
+  assert.notEqual(without.bundle.sha256, sha256, 'where nobody asks none come along');
+});
+
+test('large files of uncommitted pointers come along too, from wherever git-lfs keeps them', async (t) => {
+  const { repository, oid } = repositoryOfPointers(t, '.git/elsewhere');
+  repository.git('config', 'lfs.storage', 'elsewhere');
+  repository.write('other.txt', 'x\n');
+  const { objects } = await largeFilesIn(repository.folder);
+  assert.deepEqual([...objects.keys()], [oid]);
+});
+
+test('a repository without large files, or with none of them here, is sent as ever', async (t) => {
+  const { repository } = repositoryOfPointers(t);
+  rmSync(join(repository.folder, '.git/lfs'), { recursive: true });
+  repository.commit('first');
+  const { bundle } = await unpack(t, repository.folder);
+  const asked = await largeFilesIn(repository.folder);
+  assert.deepEqual([asked.objects.size, asked.sha256], [0, bundle.sha256]);
 });

@@ -4,9 +4,11 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { bundledLargeFilesRef } from '@lemniscate/shared/repository/lfs-pointer.ts';
 import { keepBase } from './base-store.ts';
 import { git, gitText } from './git.ts';
 import type { LocalRepository } from './inspect.ts';
+import { commitLargeFiles } from './large-files.ts';
 import { withScratch, writeWorkingTree } from './scratch.ts';
 
 /** A bundle on disk, only valid inside the callback of `withBundle`. */
@@ -38,11 +40,13 @@ async function historyBytes(folder: string): Promise<number> {
 /**
  * Packs the repository as it stands, uncommitted changes included, without touching it: index and objects are made in
  * a scratch folder. HEAD's history comes along unless it is shallow or huge.
+ * @param largeFiles whether the contents of Git LFS files come along that this machine has
  * @throws CodedError `repository_too_large`, `repository_broken`
  */
 export async function withBundle<Result>(
   repository: LocalRepository,
   work: (bundle: Bundle) => Promise<Result>,
+  { largeFiles = false }: { readonly largeFiles?: boolean } = {},
 ): Promise<Result> {
   const { folder, head } = repository;
   return withScratch(folder, async (scratch) => {
@@ -65,7 +69,13 @@ export async function withBundle<Result>(
     const bundling = { ...env, GIT_DIR: gitDir };
     await gitText(folder, ['init', '-q', '--bare', gitDir], { env: scratch.env });
     await gitText(folder, ['update-ref', 'refs/lemniscate/upload', commit], { env: bundling });
-    const made = await git(folder, ['bundle', 'create', '-q', file, 'refs/lemniscate/upload'], {
+    const contents = largeFiles ? await commitLargeFiles(folder, scratch, env, maxBundleBytes) : null;
+    const refs = ['refs/lemniscate/upload'];
+    if (contents !== null) {
+      await gitText(folder, ['update-ref', bundledLargeFilesRef, contents], { env: bundling });
+      refs.push(bundledLargeFilesRef);
+    }
+    const made = await git(folder, ['bundle', 'create', '-q', file, ...refs], {
       env: { ...bundling, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'pack.threads', GIT_CONFIG_VALUE_0: '1' },
     });
     if (made.exitCode !== 0)

@@ -4,6 +4,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { RepositorySource } from '@lemniscate/shared/repository/source.ts';
 import type { ApiClient } from '../api-client.ts';
 import { withBundle } from './bundle.ts';
+import type { Bundle } from './bundle.ts';
 import type { LocalRepository } from './inspect.ts';
 
 const transferTimeoutMs = 10 * 60 * 1000;
@@ -14,14 +15,19 @@ export interface UploadedRepository {
   readonly dirty: boolean;
 }
 
-/** Packs a local repository and hands it to a project of the fleet, `local` if none is named; bytes that the fleet already has are not sent again. */
+/**
+ * Packs a local repository and hands it to a project of the fleet, `local` if none is named; bytes that the fleet already
+ * has are not sent again.
+ * @param largeFiles whether the contents of Git LFS files come along
+ */
 export async function uploadRepository(
   client: ApiClient,
   repository: LocalRepository,
   signal: AbortSignal,
   project?: string,
+  largeFiles = false,
 ): Promise<UploadedRepository> {
-  return withBundle(repository, async (bundle) => {
+  const send = async (bundle: Bundle): Promise<UploadedRepository> => {
     const upload = await ask(
       client.api.POST('/v1/uploads', {
         params: { query: { project } },
@@ -52,5 +58,6 @@ export async function uploadRepository(
       source: { kind: 'bundle', sha256: bundle.sha256, commit: bundle.commit, name: repository.name },
       dirty: bundle.dirty,
     };
-  });
+  };
+  return withBundle(repository, send, { largeFiles });
 }

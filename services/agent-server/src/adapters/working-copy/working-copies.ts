@@ -19,6 +19,7 @@ import { checkAddress, fetchSource, readFetched } from './fetch-source.ts';
 import { gitConfigText } from './git-environment.ts';
 import { createHostGit } from './host-git.ts';
 import { fetchObjects } from './lfs/fetch-objects.ts';
+import { takeBundled } from './lfs/take-bundled.ts';
 import { importBundle } from './import-bundle.ts';
 import { createMirrorCache } from './mirror-cache.ts';
 import type { Mirror } from './mirror-cache.ts';
@@ -134,10 +135,12 @@ export function createWorkingCopies(options: WorkingCopyOptions): WorkingCopies 
           folder,
           remedy:
             from === null
-              ? 'An upload brings none: open the session on the address of the repository, `"repository": {"kind": "git", "url": …}` of `POST /v1/sessions`'
+              ? 'Fetch them before you send the repository (`git lfs pull`), or name its address instead'
               : 'Push them (`git lfs push --all`)',
           bring: (objects: readonly LfsObject[]) =>
-            fetchObjects(from, objects, folder, { hosts, signal, timeoutMs }),
+            from === null
+              ? takeBundled(throwawayGit, mirror, objects, folder, { user, timeoutMs })
+              : fetchObjects(from, objects, folder, { hosts, signal, timeoutMs }),
         };
         const checkout = await ensureCheckout(throwawayGit, mirror, commit, {
           user,

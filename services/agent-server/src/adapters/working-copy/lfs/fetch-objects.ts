@@ -18,7 +18,8 @@ import { pinnedRequest, unreachable } from './pinned-request.ts';
 const perBatch = 100;
 const atOnce = 4;
 const maxRedirects = 3;
-const draftMark = '.part-';
+/** In the name of what is not whole yet. */
+export const draftMark = '.part-';
 
 export interface FetchObjectsOptions {
   readonly hosts: FetchHosts;
@@ -29,29 +30,32 @@ export interface FetchObjectsOptions {
 /** Why objects that were asked for are not there, by their ids. */
 export type MissingObjects = ReadonlyMap<string, string>;
 
+/** Makes the folder of objects, takes drafts away that a killed server left, and tells which objects are not there yet. */
+export async function notYetThere(objects: readonly LfsObject[], folder: string): Promise<LfsObject[]> {
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o755);
+  for await (const left of glob(`*${draftMark}*`, { cwd: folder }))
+    await rm(join(folder, left), { recursive: true, force: true });
+  const wanted: LfsObject[] = [];
+  for (const object of new Map(objects.map((each) => [each.oid, each])).values())
+    if (!(await isThere(join(folder, object.oid)))) wanted.push(object);
+  return wanted;
+}
+
 /**
  * Brings objects into a folder, each in a file named by its id; those that are there are not asked for again. Their
  * digest and size are the pointer's, whatever their server says. Not to be called twice at once for one folder.
- * @param from null: the repository came without a server of its own
  * @throws CodedError `large_file_missing` when the server as a whole does not answer
  */
 export async function fetchObjects(
-  from: FetchAddress | null,
+  from: FetchAddress,
   objects: readonly LfsObject[],
   folder: string,
   options: FetchObjectsOptions,
 ): Promise<MissingObjects> {
-  await mkdir(folder, { recursive: true });
-  await chmod(folder, 0o755);
-  for await (const left of glob(`*${draftMark}*`, { cwd: folder }))
-    await rm(join(folder, left), { force: true });
-  const wanted: LfsObject[] = [];
-  for (const object of new Map(objects.map((each) => [each.oid, each])).values())
-    if (!(await isThere(join(folder, object.oid)))) wanted.push(object);
+  const wanted = await notYetThere(objects, folder);
   const missing = new Map<string, string>();
   if (wanted.length === 0) return missing;
-  if (from === null)
-    return new Map(wanted.map(({ oid }) => [oid, 'a bundle brings no large files, and names no server']));
   if (from.protocol === 'file') {
     for (const object of wanted)
       if (!(await copyLocal(from.address, object, folder)))
@@ -138,8 +142,11 @@ async function copyLocal(repository: string, object: LfsObject, folder: string):
   return false;
 }
 
-/** @throws CodedError `digest_mismatch` */
-async function keep(
+/**
+ * Keeps a stream as an object, when it is the one.
+ * @throws CodedError `digest_mismatch`
+ */
+export async function keep(
   source: Readable,
   object: LfsObject,
   folder: string,

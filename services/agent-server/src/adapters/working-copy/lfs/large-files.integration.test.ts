@@ -19,7 +19,8 @@ import { createServer as createTlsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { parseLfsPointer } from '@lemniscate/shared/repository/lfs-pointer.ts';
+import type { TestContext } from 'node:test';
+import { bundledLargeFilesRef, parseLfsPointer } from '@lemniscate/shared/repository/lfs-pointer.ts';
 import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
 import type { SandboxDriver } from '../../../application/ports/sandbox-driver.ts';
 import type { WorkingCopies } from '../../../application/ports/working-copies.ts';
@@ -305,11 +306,10 @@ test('a folder of this machine gives the objects that git-lfs keeps in it', asyn
   await copy.discard();
 });
 
-test('a bundle brings no large files: where they are required that is said', async (t) => {
-  const pointer = server.put(content('bundled'));
-  const { folder: source } = publish({ 'a.bin': pointer });
+/** Serves a bundle of a repository, and of whatever else its refs name. */
+async function bundleOf(source: string, t: TestContext) {
   const file = join(root, `${randomUUID()}.bundle`);
-  gitIn(source, 'bundle', 'create', '-q', file, 'main');
+  gitIn(source, 'bundle', 'create', '-q', file, '--all');
   const bytes = readFileSync(file);
   const storage = createServer((_request, response) => void response.end(bytes));
   storage.listen(0, '127.0.0.1');
@@ -317,20 +317,77 @@ test('a bundle brings no large files: where they are required that is said', asy
   t.after(() => storage.close());
   const address = storage.address();
   assert.ok(address !== null && typeof address === 'object');
-  const bundle = {
+  return {
     kind: 'bundle',
     sha256: createHash('sha256').update(bytes).digest('hex'),
-    commit: gitIn(source, 'rev-parse', 'HEAD').trim(),
+    commit: gitIn(source, 'rev-parse', 'main').trim(),
     name: 'app',
     url: `http://127.0.0.1:${address.port}/b`,
   } as const;
+}
+
+/** Puts contents where a bundle brings them, under the ids that are given. */
+function bring(source: string, objects: Readonly<Record<string, string>>): void {
+  const run = (input: string, ...args: string[]): string =>
+    execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.invalid', ...args], {
+      cwd: source,
+      encoding: 'utf8',
+      input,
+    }).trim();
+  const entries = Object.entries(objects).map(
+    ([oid, body]) => `100644 blob ${run(body, 'hash-object', '-w', '--stdin')}\t${oid}\n`,
+  );
+  run(
+    '',
+    'update-ref',
+    bundledLargeFilesRef,
+    run('', 'commit-tree', run(entries.join(''), 'mktree'), '-m', 'l'),
+  );
+}
+
+test('a bundle without contents: where they are required that is said, with what helps', async (t) => {
+  const pointer = server.put(content('bundled'));
+  const bundle = await bundleOf(publish({ 'a.bin': pointer }).folder, t);
   await assert.rejects(lay({ ...bundle, lfs: 'required' }), {
     code: 'large_file_missing',
-    message:
-      /a\.bin .*a bundle brings no large files.*open the session on the address of the repository.*lfs: available/,
+    message: /a\.bin .*the upload does not have it.*git lfs pull.*lfs: available/,
   });
   const { copy, folder } = await lay({ ...bundle, lfs: 'available' });
   assert.match(copy.notices.join(), /a\.bin/);
   assert.equal(readFileSync(join(folder, 'a.bin'), 'utf8'), pointer);
   await copy.discard();
 });
+
+test('a bundle brings the contents that it has; its own git server is not asked', async (t) => {
+  const pointers = { 'a.bin': server.put(content('brought')), 'b.bin': server.put(content('not brought')) };
+  const { folder: source } = publish(pointers);
+  bring(source, { [oidOf(pointers['a.bin'])]: content('brought') });
+  const bundle = await bundleOf(source, t);
+  const before = server.asked.length;
+  const { copy, folder } = await lay({ ...bundle, lfs: 'available' });
+  assert.equal(readFileSync(join(folder, 'a.bin'), 'utf8'), content('brought'));
+  assert.equal(readFileSync(join(folder, 'b.bin'), 'utf8'), pointers['b.bin']);
+  assert.match(copy.notices.join(), /^Large files are pointers: b\.bin/);
+  assert.deepEqual((await copy.diff()).summary.files, []);
+  assert.equal(server.asked.length, before);
+  await copy.discard();
+});
+
+for (const { what, body, code } of [
+  { what: 'other contents of the same size', body: content('wrong'), code: 'digest_mismatch' },
+  { what: 'more than the pointer says', body: content('right').repeat(2), code: 'large_file_missing' },
+])
+  test(`a bundle that brings ${what} is refused, and nothing of it is kept`, async (t) => {
+    const pointer = server.put(content('right'));
+    const { folder: source } = publish({ 'a.bin': pointer, what });
+    bring(source, { [oidOf(pointer)]: body });
+    const bundle = await bundleOf(source, t);
+    await assert.rejects(lay({ ...bundle, lfs: 'required' }), { code });
+    assert.deepEqual(
+      globSync(`mirrors/*/lfs/*`, { cwd: join(root, 'state') }).filter((file) =>
+        file.includes(oidOf(pointer)),
+      ),
+      [],
+    );
+    assert.deepEqual(globSync(`mirrors/*/lfs/bundle*`, { cwd: join(root, 'state') }), []);
+  });
