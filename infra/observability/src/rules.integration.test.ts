@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -18,6 +18,22 @@ test(
   () => {
     assert.match(run('check', 'rules', 'lemniscate.rules.yml'), /SUCCESS: \d+ rules found/);
     assert.match(run('test', 'rules', 'lemniscate.test.yml'), /SUCCESS/);
+  },
+);
+
+test(
+  'Prometheus takes the configuration, whose jobs are those that alerts and dashboards look for',
+  { skip: noPromtool },
+  () => {
+    const file = join(alerts, '../prometheus.yml');
+    assert.match(run('check', 'config', '--syntax-only', file), /SUCCESS/);
+    const jobs = [...readFileSync(file, 'utf8').matchAll(/job_name: (\S+)/g)].map(([, name = '']) => name);
+    assert.equal(jobs.length, 3);
+    const looked = [...generatedFiles().values()].flatMap((text) =>
+      [...text.matchAll(/job=~\\?"([^"\\]+)/g)].map(([, pattern = '']) => new RegExp(`^(?:${pattern})$`)),
+    );
+    assert.ok(looked.length >= 3);
+    for (const pattern of looked) for (const job of jobs) assert.match(job, pattern);
   },
 );
 
