@@ -6,6 +6,8 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -14,7 +16,7 @@ import { openCertificateAuthority } from './certificate-authority.ts';
 import { projectRoot } from './project-root.ts';
 
 // What the compose file needs beside images: certificates, passwords, a login, the sandboxes' profile. Run again it keeps
-// what is there. `prepare-compose.ts FOLDER [DOCKER-SOCKET]`
+// what is there, but for certificates and a login that are about to end. `prepare-compose.ts FOLDER [DOCKER-SOCKET]`
 
 /** The account of every container. */
 const account = 10_001;
@@ -35,12 +37,20 @@ for (const [role, name] of [
 ] as const)
   await authority.certificateFor(role, name);
 
+/** Whether a login that is there has less than a day left. */
+function isEnding(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const { expiresAt } = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: string };
+  return Date.parse(expiresAt) < Date.now() + 86_400_000;
+}
+
 const once = (name: string, text: () => string): void => {
   const file = join(folder, name);
   if (!existsSync(file)) writeFileSync(file, text(), { mode: 0o600 });
 };
 const token = `lem_local_${randomBytes(32).toString('base64url')}`;
 const expiresAt = new Date(Date.now() + validDays * 86_400_000).toISOString();
+if (isEnding(join(folder, 'login.json'))) rmSync(join(folder, 'login.json'));
 once('login.json', () => JSON.stringify({ token, subject: 'local:compose', name: 'compose', expiresAt }));
 once(
   'profiles.yaml',
