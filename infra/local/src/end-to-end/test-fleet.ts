@@ -140,21 +140,32 @@ export interface FollowedSession {
   readonly audit: Awaited<ReturnType<typeof verifySessionChain>>;
 }
 
+const sessionPatienceMs = 3 * 60_000;
+
 /** Opens a session and follows it to its end; `onEvent` sees each event once, and is awaited. */
 export async function runSession(
-  { client }: TestFleet,
+  site: TestFleet,
   request: Partial<OpenRequest> & { readonly repositoryFolder: string },
   onEvent: (event: PositionedEvent) => Promise<void> | void = () => undefined,
 ): Promise<FollowedSession> {
-  const signal = AbortSignal.timeout(3 * 60_000);
-  const { session: opened } = await openSession(
-    client,
+  const { session } = await openSession(
+    site.client,
     { instruction: 'Fix the failing test.', execution: 'server', ...request },
-    signal,
+    AbortSignal.timeout(sessionPatienceMs),
   );
+  return followToEnd(site, session.id, onEvent);
+}
+
+/** Follows a session that is open, however it was opened. */
+export async function followToEnd(
+  { client }: TestFleet,
+  sessionId: string,
+  onEvent: (event: PositionedEvent) => Promise<void> | void = () => undefined,
+): Promise<FollowedSession> {
+  const signal = AbortSignal.timeout(sessionPatienceMs);
   const events: PositionedEvent[] = [];
   for await (const event of followSession(client, {
-    sessionId: opened.id,
+    sessionId,
     after: 0,
     signal,
     patienceMs: 60_000,
@@ -162,9 +173,9 @@ export async function runSession(
     events.push(event);
     await onEvent(event);
   }
-  const session = await client.json(`/v1/sessions/${opened.id}`, sessionViewSchema);
-  const patch = session.diff === null ? '' : Buffer.from(await readPatch(client, opened.id)).toString('utf8');
-  return { session, events, patch, audit: await verifySessionChain(client, opened.id) };
+  const session = await client.json(`/v1/sessions/${sessionId}`, sessionViewSchema);
+  const patch = session.diff === null ? '' : Buffer.from(await readPatch(client, sessionId)).toString('utf8');
+  return { session, events, patch, audit: await verifySessionChain(client, sessionId) };
 }
 
 /** Positions count from 1 without a hole and nothing comes twice. */
