@@ -181,6 +181,12 @@ describe('agent servers', () => {
     await usable(dispatcher, 'a');
     await usable(dispatcher, 'b');
     assert.equal((await seen(dispatcher, 'a'))?.usable, 2);
+    const slots = async (name: string) => (await seen(dispatcher, name))?.capacity;
+    assert.deepEqual(
+      [await slots('a'), await slots('b')],
+      [2, 20],
+      'the list caps what a server says itself',
+    );
     await writeFile(file, 'not an address\n');
     const id = await open(dispatcher);
     await within(10_000, 'it is placed all the same', () => a.held.has(id) || b.held.has(id));

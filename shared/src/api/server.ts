@@ -7,6 +7,7 @@ export const serverViewSchema = z
     id: z.string(),
     url: z.string(),
     pool: z.string(),
+    /** Slots that it has: what it says itself, and no more than the fleet lets it have. */
     capacity: z.int(),
     /** Slots that may be used now; 0 while something keeps it out of the rotation. */
     usable: z.int(),

@@ -55,6 +55,7 @@ async function takeTour(scratch: string, environment: NodeJS.ProcessEnv): Promis
   assert.match(parts[4] ?? '', /verified|whole/i);
   assert.match(parts[5] ?? '', /allow[\s\S]*refuse|free[\s\S]*refuse/i);
   assert.match(parts[6] ?? '', /agent-server-1[\s\S]*drain/);
+  assert.match(parts[6] ?? '', /^agent-server-1 .* 0\/2 slots /m);
   assert.match(parts[7] ?? '', /scripted-1/);
   const second = readFileSync(join(work, 'second.json'), 'utf8');
   assert.doesNotMatch(second, /"agent-server-1"/);

@@ -5,7 +5,7 @@ import type { OperateDeps } from '../application/servers/operate-server.ts';
 import { serverFault } from '../application/servers/server-fault.ts';
 import { joinWorkstation, leaveWorkstation } from '../application/servers/join-workstation.ts';
 import type { JoinDeps } from '../application/servers/join-workstation.ts';
-import { listServers, usableCapacity } from '../application/servers/server-row.ts';
+import { listServers, ownCapacity, usableCapacity } from '../application/servers/server-row.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 import { etagOf, readIfMatch } from './versions.ts';
@@ -27,7 +27,7 @@ export function registerServerRoutes(app: App, deps: ServerRouteDeps): void {
         id: row.id,
         url: row.url,
         pool: row.pool,
-        capacity: row.capacity,
+        capacity: ownCapacity(row),
         usable: usableCapacity(row),
         held: row.status?.held.length ?? 0,
         warm: row.status?.warm ?? 0,

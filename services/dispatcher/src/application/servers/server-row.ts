@@ -48,12 +48,17 @@ export async function findServer(tx: Transaction, serverId: string): Promise<Ser
   return row ?? null;
 }
 
+/** Slots that it has: what it says itself, and no more than the fleet lets it have. */
+export function ownCapacity({ capacity, status }: Pick<ServerRow, 'capacity' | 'status'>): number {
+  return Math.min(capacity, status?.capacity ?? capacity);
+}
+
 /** Slots that may be filled now; 0 while something keeps the server out of the rotation. */
 export function usableCapacity(row: ServerRow): number {
   if (row.status === null || serverFault(row) !== null) return 0;
   // One that failed again and again proves itself with a single session first.
   const trial = row.start_failures >= failuresAllowed ? 1 : Infinity;
-  return Math.min(row.capacity, row.status.capacity, row.clamp ?? Infinity, trial);
+  return Math.min(ownCapacity(row), row.clamp ?? Infinity, trial);
 }
 
 /** What the ledger knows of a server beside the sessions on it. */
