@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the image of one service without any registry.
 #   build.sh dispatcher|audit-exporter|agent-server|stores   prints the image's tag on standard output
-# dispatcher and audit-exporter: Node, its four libraries and the service; no shell, nothing else. agent-server: what it
+# dispatcher and audit-exporter: Node, its four libraries and the service (the dispatcher: and the web console); no shell,
+# nothing else. agent-server: what it
 # calls beside (git, tar, zstd). stores: PostgreSQL, Redis, an S3 server and a TLS syslog receiver for trying it out.
 # Needs root, Debian's apt and debootstrap, and a container engine (DOCKER_HOST is honoured). Idempotent: the tag carries a
 # digest of the recipe and its sources. With a registry at hand, use the Dockerfile beside it.
@@ -31,7 +32,9 @@ docker version >/dev/null 2>&1 || fail 'no container engine answers: start one, 
 
 digest=$({ cat "$here"/build.sh "$here"/*.mjs "$here"/stores/* "$project/package-lock.json"; "$node" --version; uname -m
   echo "$epoch ${WITH_AGENTS:-}"
-  cd "$project" && find shared/src "$workspace" infra/telemetry/src -type f -not -path '*/node_modules/*' \
+  [ "$target" != dispatcher ] || workspace="$workspace clients/console clients/api"
+  # shellcheck disable=SC2086
+  cd "$project" && find shared/src $workspace infra/telemetry/src -type f -not -path '*/dist/*' -not -path '*/node_modules/*' \
     -not -name '*.test.ts' -print0 | sort -z | xargs -0 sha256sum; } | sha256sum | cut -c1-12)
 name=lemniscate/$target
 tag=$name:$digest
@@ -72,8 +75,9 @@ mkdir -p "$root/app/infra/images"
 workspaces=$("$node" "$here/copy-app.mjs" "$workspace" "$root/app" "${left_out[@]}")
 cp "$here/write-files.mjs" "$here/healthy.mjs" "$root/app/infra/images/"
 [ "$target" != stores ] || cp -r "$here/stores" "$root/app/infra/images/"
-if [ "$target" = dispatcher ] && [ -f "$project/clients/console/dist/index.html" ]; then
-  cp -r "$project/clients/console/dist" "$root/app/console"
+if [ "$target" = dispatcher ]; then
+  say 'building the console'
+  "$node" "$here/build-console.mjs" "$root/app/console" "$work/console-packages"
 fi
 chown -R 0:0 "$root/app"
 chmod -R go+rX,go-w "$root/app"
@@ -88,6 +92,7 @@ echo 'lemniscate:x:10001:' >>"$root/etc/group"
 chown 10001:10001 "$root/var/lib/lemniscate" "$root/run/lemniscate" "$root/data"
 install -d "$root/usr/share/lemniscate"
 ls -d "$root"/app/node_modules/*/package.json "$root"/app/node_modules/@*/*/package.json | grep -v '/@lemniscate/' >"$work/manifests"
+[ "$target" != dispatcher ] || ls -d "$work"/console-packages/*.json >>"$work/manifests"
 xargs -a "$work/manifests" "$node" "$here/agent-base/sbom.mjs" "$tag" "$epoch" "$node" <"$work/packages" \
   >"$root/usr/share/lemniscate/sbom.spdx.json"
 # nothing of the machine that built it, nothing that differs each time
@@ -103,6 +108,8 @@ case $target in
   agent-server) health='"/app/infra/images/healthy.mjs","agent-server"' entry='"/app/services/agent-server/src/main.ts"' ;;
   stores) health='' entry='' ;;
 esac
+variables='"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin","NODE_ENV=production"'
+[ "$target" != dispatcher ] || variables+=',"LEMNISCATE_CONSOLE_FOLDER=/app/console"'
 if [ -n "$entry" ]; then
   run="\"Cmd\":[\"node\",$entry],\"Healthcheck\":{\"Test\":[\"CMD\",\"node\",$health],\"Interval\":10000000000,\"Timeout\":5000000000,\"StartPeriod\":30000000000,\"Retries\":3},"
 else
@@ -116,7 +123,7 @@ layer=$(sha256sum "$archive/layer.tar" | cut -d' ' -f1)
 created=$(date -u -d "@$epoch" +%Y-%m-%dT%H:%M:%SZ)
 cat >"$archive/config.json" <<JSON
 {"architecture":"$arch","os":"linux","created":"$created",
-"config":{"Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin","NODE_ENV=production"],$run"StopSignal":"SIGTERM","WorkingDir":"/app","User":"10001:10001","Labels":{"dev.lemniscate.recipe":"$digest"}},
+"config":{"Env":[$variables],$run"StopSignal":"SIGTERM","WorkingDir":"/app","User":"10001:10001","Labels":{"dev.lemniscate.recipe":"$digest"}},
 "rootfs":{"type":"layers","diff_ids":["sha256:$layer"]},"history":[{"created":"$created","comment":"$target"}]}
 JSON
 echo "[{\"Config\":\"config.json\",\"RepoTags\":[\"$tag\"],\"Layers\":[\"layer.tar\"]}]" >"$archive/manifest.json"

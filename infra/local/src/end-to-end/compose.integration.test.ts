@@ -105,6 +105,10 @@ test(
         },
         120_000,
       );
+      const page = await fetch(`${url}/console/`);
+      assert.equal(page.status, 200, 'the image has the console');
+      const [script = assert.fail()] = /\/console\/assets\/[^"]+\.js/.exec(await page.text()) ?? [];
+      assert.equal((await fetch(`${url}${script}`)).status, 200);
       const site = { client: createApiClient({ url, token }) } as TestFleet;
       const repository = sampleRepository(folder, 'sample');
       const { session, patch, audit } = await runSession(site, { repositoryFolder: repository });
