@@ -1,7 +1,7 @@
 import type { Dispatcher as UndiciDispatcher } from 'undici';
 import { errors } from 'undici';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { createAnswerBody } from '@lemniscate/shared/model/answer-body.ts';
+import { askInPieces } from '@lemniscate/shared/model/ask-in-pieces.ts';
 import type { Dispatcher } from '../application/ports/dispatcher.ts';
 import type { SessionTraces } from '../application/sessions/session-traces.ts';
 import { asUnreachable } from './json-caller.ts';
@@ -21,31 +21,31 @@ export function createModelRelay(
 ): Dispatcher['relayModel'] {
   return async (relayToken, { path, headers, body }, signal) => {
     const trace = traces?.contextOfToken(relayToken) ?? null;
-    const answer = await agent
-      .request({
-        origin,
-        path: `/model${path}`,
-        method: 'POST',
-        headers: {
-          ...headers,
-          'content-type': 'application/json',
-          'x-api-key': relayToken,
-          ...(trace === null ? {} : { traceparent: trace }),
-        },
-        body,
-        signal,
-        headersTimeout,
-        bodyTimeout,
-      })
-      .catch((error: unknown) => {
+    const asked = {
+      origin,
+      path: `/model${path}`,
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'x-api-key': relayToken,
+        ...(trace === null ? {} : { traceparent: trace }),
+      },
+      body,
+      headersTimeout,
+      bodyTimeout,
+    } as const;
+    const answer = await askInPieces(agent, asked, signal, (error) => asCut(error, origin, signal)).catch(
+      (error: unknown) => {
         signal.throwIfAborted();
         throw asFault(origin, path, error);
-      });
+      },
+    );
     return {
       status: answer.statusCode,
       contentType: header(answer.headers['content-type']),
       retryAfterMs: retryAfter(header(answer.headers['retry-after'])),
-      body: createAnswerBody(answer.body, (error) => asCut(error, origin, signal)),
+      body: answer.body,
     };
   };
 }

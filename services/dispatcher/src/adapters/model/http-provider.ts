@@ -1,9 +1,9 @@
-import { request } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
-import { createAnswerBody } from '@lemniscate/shared/model/answer-body.ts';
+import { askInPieces } from '@lemniscate/shared/model/ask-in-pieces.ts';
+import type { PieceAnswer } from '@lemniscate/shared/model/ask-in-pieces.ts';
 import type {
   ModelEndpoint,
   ModelProvider,
@@ -60,7 +60,7 @@ export function createHttpProvider(options: HttpProviderOptions): ModelProvider 
   const offered = Object.keys(dialect.paths) as ModelEndpoint[];
 
   /** Whether another key can take the request over at once, since this one is refused or at its limit. */
-  const passKeyOn = (key: Secret | null, answer: Dispatcher.ResponseData): boolean => {
+  const passKeyOn = (key: Secret | null, answer: PieceAnswer): boolean => {
     const refused = answer.statusCode === 401 || answer.statusCode === 403;
     if (key === null || !(refused || answer.statusCode === 429)) return false;
     const told = waitBefore(1, answer.statusCode, answer.headers['retry-after'], clock);
@@ -82,12 +82,12 @@ export function createHttpProvider(options: HttpProviderOptions): ModelProvider 
           const answer = await ask(options, timeouts, sent, key);
           if (passKeyOn(key, answer) && keysTried < options.keys.length) {
             keysTried += 1;
-            await answer.body.dump({ limit: maxErrorBytes });
+            await answer.body.drop(maxErrorBytes);
             continue;
           }
           const wait = waitBefore(attempt, answer.statusCode, answer.headers['retry-after'], clock);
-          if (wait === undefined || wait > remaining()) return toResponse(answer, name);
-          await answer.body.dump({ limit: maxErrorBytes });
+          if (wait === undefined || wait > remaining()) return toResponse(answer);
+          await answer.body.drop(maxErrorBytes);
           await delay(wait, sent.signal);
         } catch (error) {
           const wait = mayRetry(error) ? waitBefore(attempt, 503, undefined, clock) : undefined;
@@ -105,21 +105,25 @@ async function ask(
   timeouts: ProviderTimeouts,
   sent: ModelRequest,
   key: Secret | null,
-): Promise<Dispatcher.ResponseData> {
+): Promise<PieceAnswer> {
   const path = options.dialect.paths[sent.endpoint];
   if (path === undefined)
     throw new CodedError('provider_failed', `Provider ${options.name} does not speak ${sent.endpoint}.`);
-  const answer = await request(`${options.baseUrl.replace(/\/+$/, '')}${path}`, {
+  const url = new URL(`${options.baseUrl.replace(/\/+$/, '')}${path}`);
+  const asked = {
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
     method: 'POST',
     headers: headersFor(options.dialect, sent, key),
     body: JSON.stringify(sent.body),
-    signal: sent.signal,
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.idleMs,
-    dispatcher: options.agent,
-  });
+  } as const;
+  const answer = await askInPieces(options.agent, asked, sent.signal, (error) =>
+    toProviderError(error, options.name),
+  );
   if (answer.statusCode < 300 || answer.statusCode >= 400) return answer;
-  await answer.body.dump({ limit: maxErrorBytes });
+  await answer.body.drop(maxErrorBytes);
   throw new CodedError(
     'provider_failed',
     `Provider ${options.name} answered ${answer.statusCode} with a redirect, which is not followed. Check its address.`,
@@ -141,7 +145,7 @@ function headersFor(dialect: Dialect, sent: ModelRequest, key: Secret | null): R
   };
 }
 
-function toResponse(answer: Dispatcher.ResponseData, provider: string): ModelResponse {
+function toResponse(answer: PieceAnswer): ModelResponse {
   const headers = passedBack.flatMap((name) => {
     const value = answer.headers[name];
     return typeof value === 'string' ? [[name, value] as const] : [];
@@ -149,6 +153,6 @@ function toResponse(answer: Dispatcher.ResponseData, provider: string): ModelRes
   return {
     status: answer.statusCode,
     headers: Object.fromEntries(headers),
-    body: createAnswerBody(answer.body, (error) => toProviderError(error, provider)),
+    body: answer.body,
   };
 }
