@@ -29,31 +29,26 @@ interface Rollup {
   readonly facts: readonly string[];
   /** Its sums, with what is summed up in each. */
   readonly sums: Readonly<Record<string, string>>;
-  /** Column of `cost_fold` up to which it holds everything; versions that do not know a rollup leave its own behind. */
-  readonly cursor: 'xid' | 'session_days_xid';
 }
 
 const everyMeasure = Object.fromEntries(measures.map((measure) => [measure, measure]));
 
-/** The rollups. */
+/** The rollups; every other one can be made of the rows of `cost_sessions`. */
 export const rollups = {
   cost_sessions: {
     keys: ['session_id', 'day', 'provider', 'model', 'kind', 'price_book', 'cost_centre'],
     facts: ['project_id', 'agent', 'subject', 'runtime'],
     sums: everyMeasure,
-    cursor: 'xid',
   },
   cost_days: {
     keys: ['day', 'project_id', 'agent', 'subject', 'runtime', 'provider', 'model', 'cost_centre'],
     facts: [],
     sums: everyMeasure,
-    cursor: 'xid',
   },
   cost_session_days: {
     keys: ['session_id', 'day'],
     facts: ['project_id'],
     sums: { total_usd: totalUsd },
-    cursor: 'session_days_xid',
   },
 } as const satisfies Readonly<Record<string, Rollup>>;
 export type RollupName = keyof typeof rollups;
