@@ -12,11 +12,23 @@ export interface Correction {
   readonly reason: string;
 }
 
-interface WrongRow extends Record<string, unknown> {
-  readonly id: string;
+/** What an exchange's entries have in common. */
+interface EntryFacts {
+  readonly usage_id: string;
+  readonly session_id: string;
+  readonly day: string;
+  readonly project_id: string;
+  readonly agent: string;
+  readonly subject: string;
+  readonly runtime: string;
   readonly provider: string;
-  readonly prices: string;
   readonly model: string;
+  readonly cost_centre: string;
+}
+
+interface WrongRow extends Record<string, unknown> {
+  readonly facts: EntryFacts;
+  readonly prices: string;
   readonly at: string;
   readonly served_tier: string | null;
   readonly response_id: string | null;
@@ -48,26 +60,36 @@ export async function correctCosts(
     correction.from,
     correction.to,
   ]);
-  let corrected = 0;
-  let difference = new Decimal(0);
-  for (const row of rows) {
+  const found = rows.flatMap((row) => {
     const deltas = differencesOf(row, book);
-    if (deltas === null) continue;
-    corrected += 1;
-    difference = Decimal.sum(difference, ...deltas);
-    await tx.query(appendCorrection, [
-      row.id,
-      book.version,
-      correction.reason,
-      ...deltas.map((delta) => delta.toFixed()),
-      row.unpriced > 0 ? -row.unpriced : 0,
-    ]);
+    return deltas === null ? [] : [{ row, deltas }];
+  });
+  for (let from = 0; from < found.length; from += atOnce) {
+    const entries = found
+      .slice(from, from + atOnce)
+      .map(({ row, deltas: [input, output, cacheRead, cacheWrite, other] }) => ({
+        ...row.facts,
+        input_usd: input?.toFixed(),
+        output_usd: output?.toFixed(),
+        cache_read_usd: cacheRead?.toFixed(),
+        cache_write_usd: cacheWrite?.toFixed(),
+        other_usd: other?.toFixed(),
+        unpriced: -row.unpriced,
+      }));
+    await tx.query(appendCorrections, [JSON.stringify(entries), book.version, correction.reason]);
   }
-  return { corrected, differenceUsd: difference.toFixed() };
+  const difference = Decimal.sum(0, ...found.map(({ deltas }) => Decimal.sum(0, ...deltas)));
+  return { corrected: found.length, differenceUsd: difference.toFixed() };
 }
 
+/** Entries that one statement appends. */
+const atOnce = 1_000;
+
 const wrongRows = `
-  SELECT u.id, u.provider, coalesce(u.prices, u.provider) AS prices, u.model, u.begun_at AS at, u.served_tier,
+  SELECT jsonb_build_object('usage_id', u.id, 'session_id', u.session_id, 'day', min(e.day)::text,
+      'project_id', min(e.project_id), 'agent', min(e.agent), 'subject', min(e.subject), 'runtime', min(e.runtime),
+      'provider', u.provider, 'model', u.model, 'cost_centre', (array_agg(e.cost_centre ORDER BY e.id))[1]) AS facts,
+    coalesce(u.prices, u.provider) AS prices, u.begun_at AS at, u.served_tier,
     u.response_id, u.complete, u.input_tokens AS input, u.output_tokens AS output, u.cache_read_tokens AS cache_read,
     u.cache_write_tokens AS cache_write, u.cache_write_1h_tokens AS cache_write_1h,
     jsonb_build_object('input', sum(e.input_usd)::text, 'output', sum(e.output_usd)::text,
@@ -77,12 +99,15 @@ const wrongRows = `
   WHERE u.provider = $1 AND u.model = $2 AND u.begun_at >= $3::date AND u.begun_at < $4::date AND u.state <> 'begun'
   GROUP BY u.id`;
 
-const appendCorrection = `
+// Entries are not found by their exchange one by one: an index for it would cost every append.
+const appendCorrections = `
   INSERT INTO cost_entries (kind, usage_id, session_id, day, project_id, agent, subject, runtime, provider, model,
     cost_centre, price_book, reason, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced)
   SELECT 'correction', usage_id, session_id, day, project_id, agent, subject, runtime, provider, model, cost_centre, $2,
-    $3, $4, $5, $6, $7, $8, $9
-  FROM cost_entries WHERE usage_id = $1 ORDER BY id LIMIT 1`;
+    $3, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced
+  FROM jsonb_to_recordset($1::jsonb) AS given (usage_id text, session_id text, day date, project_id text, agent text,
+    subject text, runtime text, provider text, model text, cost_centre text, input_usd numeric, output_usd numeric,
+    cache_read_usd numeric, cache_write_usd numeric, other_usd numeric, unpriced integer)`;
 
 /** New minus old by part; null when nothing changes, or the book has no price either. */
 function differencesOf(row: WrongRow, book: PriceBook): Decimal[] | null {
@@ -97,14 +122,14 @@ function differencesOf(row: WrongRow, book: PriceBook): Decimal[] | null {
     [
       {
         responseId: row.response_id,
-        servedModel: row.model,
+        servedModel: row.facts.model,
         tier: { serviceTier: row.served_tier, speed: null, region: null },
         parts: [{ model: null, tokens }],
         webSearches: 0,
         complete: row.complete === true,
       },
     ],
-    { provider: row.prices, model: row.model, at: Date.parse(row.at), batch: false },
+    { provider: row.prices, model: row.facts.model, at: Date.parse(row.at), batch: false },
     book,
   );
   if (costs === null) return null;
