@@ -30,26 +30,42 @@ const text = (expression: string): string => `trim_scale(coalesce(sum(${expressi
 const count = (column: string): string => `coalesce(sum(${column}), 0)::bigint`;
 const sums = `${count('exchanges')} AS "exchanges", ${count('input_tokens')} AS "inputTokens",
   ${count('output_tokens')} AS "outputTokens", ${count('cache_read_tokens')} AS "cacheReadTokens",
-  ${count('cache_write_tokens')} AS "cacheWriteTokens", ${text(tokenUsd)} AS "tokensUsd",
+  ${count('cache_write_tokens')} AS "cacheWriteTokens", ${text('tokens_usd')} AS "tokensUsd",
   ${text('slot_seconds')} AS "slotSeconds", ${text('compute_usd')} AS "computeUsd",
-  ${text(totalUsd)} AS "totalUsd", ${count('unpriced')} AS "unpriced",
+  ${text('total_usd')} AS "totalUsd", ${count('unpriced')} AS "unpriced",
   ${count('incomplete')} AS "incomplete"`;
+const counted = [
+  'exchanges',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'slot_seconds',
+  'compute_usd',
+  'unpriced',
+  'incomplete',
+];
+/** Everything that is told of a group. */
+const raw = [
+  ...counted.map((column) => `sum(${column}) AS ${column}`),
+  `sum(${tokenUsd}) AS tokens_usd`,
+  `sum(${totalUsd}) AS total_usd`,
+].join(', ');
 
 const inSpan = `day >= $1 AND day < $2 AND ($3::text IS NULL OR project_id = $3)`;
-const dearest = `sum(${totalUsd}) DESC`;
 
 /** Which sessions are the dearest is asked of narrow rows; the other sums are made for those alone. */
-const dearestSessions = `WITH top AS (
-    SELECT session_id FROM cost_session_days WHERE ${inSpan} GROUP BY 1 ORDER BY sum(total_usd) DESC, 1 LIMIT $4)
-  SELECT session_id AS "group", ${sums} FROM cost_sessions
-  WHERE session_id = ANY (ARRAY(SELECT session_id FROM top)) AND ${inSpan}
-  GROUP BY 1 ORDER BY ${dearest}, 1`;
+const dearestSessions = `top AS (
+    SELECT session_id FROM cost_session_days WHERE ${inSpan} GROUP BY 1 ORDER BY sum(total_usd) DESC, 1 LIMIT $4),
+  shown AS (
+    SELECT session_id AS name, ${raw} FROM cost_sessions
+    WHERE session_id = ANY (ARRAY(SELECT session_id FROM top)) AND ${inSpan} GROUP BY 1),
+  whole AS (SELECT ${raw} FROM cost_days WHERE ${inSpan})`;
 
-function groupedBy(group: CostGroup): string {
-  const order = group === 'day' ? '1' : `${dearest}, 1`;
-  return `SELECT ${columns[group]} AS "group", ${sums} FROM cost_days WHERE ${inSpan}
-    GROUP BY 1 ORDER BY ${order} LIMIT $4`;
-}
+/** The rollup is read once: the whole is made of its groups. */
+const groupedBy = (group: CostGroup): string => `whole AS MATERIALIZED (
+    SELECT ${columns[group]} AS name, ${raw} FROM cost_days WHERE ${inSpan} GROUP BY 1),
+  shown AS (SELECT * FROM whole ORDER BY ${group === 'day' ? 'name' : 'total_usd DESC, name'} LIMIT $4)`;
 
 /** Sums costs by one dimension, the dearest first, out of the rollups. */
 export async function reportCosts(
@@ -58,10 +74,16 @@ export async function reportCosts(
   span: CostSpan,
   limit: number,
 ): Promise<CostReport> {
-  const values = [span.from, span.to, span.project ?? null];
-  const [rows, [total], [fold]] = await Promise.all([
-    database.query<SumRow>(groupBy === 'session' ? dearestSessions : groupedBy(groupBy), [...values, limit]),
-    database.query<SumRow>(`SELECT 'total' AS "group", ${sums} FROM cost_days WHERE ${inSpan}`, values),
+  const order = groupBy === 'day' ? 'name' : 'sum(total_usd) DESC, name';
+  const [[total, ...rows], [fold]] = await Promise.all([
+    database.query<PlacedRow>(
+      `WITH ${groupBy === 'session' ? dearestSessions : groupedBy(groupBy)}
+       SELECT 0 AS place, 'total' AS "group", ${sums} FROM whole
+       UNION ALL
+       SELECT row_number() OVER (ORDER BY ${order}), name, ${sums} FROM shown GROUP BY name
+       ORDER BY place`,
+      [span.from, span.to, span.project ?? null, limit],
+    ),
     database.query<{ at: string }>('SELECT folded_at AS at FROM cost_fold'),
   ]);
   if (total === undefined || fold === undefined) throw new Error('an aggregate always has a row');
@@ -70,9 +92,17 @@ export async function reportCosts(
     from: span.from,
     to: span.to,
     foldedAt: fold.at,
-    rows: rows.map((row) => ({ ...row, group: row.group ?? '' })),
-    total: { ...total, group: 'total' },
+    rows: rows.map(toCostRow),
+    total: toCostRow(total),
   };
+}
+
+/** The whole has the place 0, what is shown of it the places after. */
+type PlacedRow = SumRow & { readonly place: number };
+
+function toCostRow(row: PlacedRow): CostRow {
+  const { place: _, group, ...sum } = row;
+  return { group: group ?? '', ...sum };
 }
 
 /** What each day of a span cost, by project. */
