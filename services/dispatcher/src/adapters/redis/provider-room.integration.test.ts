@@ -66,6 +66,39 @@ describe('the limits of a provider among two gateways', () => {
     assert.ok(most > 1);
   });
 
+  test('go round among the gateways: one with a long line does not keep another one out', async () => {
+    const limits = { concurrency: 1 };
+    const [busy, other] = [gateway(limits), gateway(limits)];
+    const order: string[] = [];
+    const exchange = async (gate: FairGate, party: string): Promise<void> => {
+      const leave = await gate.enter(party, 1, open);
+      order.push(party);
+      await new Promise((resolve) => setImmediate(resolve));
+      leave();
+    };
+    const line = Array.from({ length: 60 }, () => exchange(busy, 'busy'));
+    await line[0];
+    const others = [exchange(other, 'other'), exchange(other, 'other')];
+    await Promise.all([...line, ...others]);
+    // The other's turns come while most of the line still waits, one after another one of the line.
+    assert.ok(order.lastIndexOf('other') < 45, order.join(' '));
+    assert.ok(order.lastIndexOf('other') - order.indexOf('other') > 1, order.join(' '));
+  });
+
+  test('a gateway that dies while it waits loses its turn', async () => {
+    const limits = { concurrency: 1 };
+    const [holding, dying, living] = [gateway(limits), gateway(limits), gateway(limits)];
+    const leave = await holding.enter('a', 1, open);
+    const turn = dying.enter('b', 1, open);
+    // It has asked, and has the next turn.
+    await assert.rejects(living.enter('c', 1, AbortSignal.timeout(300)), { name: 'TimeoutError' });
+    dying.die();
+    leave();
+    (await living.enter('c', 1, open))();
+    // By itself it goes on without Redis.
+    (await turn)();
+  });
+
   test('hold tokens of a minute together', async () => {
     const limits = { tokensPerMinute: 1_000 };
     const [one, other] = [gateway(limits), gateway(limits)];

@@ -6,6 +6,8 @@ import type { ProviderRoom, SharedRooms } from '../../application/ports/provider
 /** A gateway that died holds its places for so long, in milliseconds. */
 const holdMs = 60_000;
 const keepsPerHold = 3;
+/** Who waits asks far more often; one who does not any more loses its turn. Milliseconds. */
+const passMs = 1_000;
 
 /**
  * The limits of providers, kept in Redis for all gateways. Emptied, it forgets who is inside until they say so again:
@@ -19,10 +21,11 @@ export function createSharedRooms(
   holdForMs = holdMs,
 ): { readonly rooms: SharedRooms; close(): void } {
   const script = (name: string): string => readFileSync(new URL(`./${name}.lua`, import.meta.url), 'utf8');
-  redis.defineCommand('lemniscate_take_room', { numberOfKeys: 2, lua: script('take-room') });
+  redis.defineCommand('lemniscate_take_room', { numberOfKeys: 4, lua: script('take-room') });
   redis.defineCommand('lemniscate_keep_room', { numberOfKeys: 1, lua: script('keep-room') });
   const inside = new Map<string, Set<string>>();
-  const holdersKey = (provider: string): string => `${prefix}:{${provider}}:holders`;
+  const keyOf = (provider: string, what: string): string => `${prefix}:{${provider}}:${what}`;
+  const holdersKey = (provider: string): string => keyOf(provider, 'holders');
 
   const keep = (): void => {
     for (const [provider, holders] of inside)
@@ -43,12 +46,15 @@ export function createSharedRooms(
           redis,
           'lemniscate_take_room',
           holdersKey(provider),
-          `${prefix}:{${provider}}:tokens`,
+          keyOf(provider, 'tokens'),
+          keyOf(provider, 'waiting'),
+          keyOf(provider, 'asked'),
           holder,
           limits.concurrency ?? '',
           limits.tokensPerMinute ?? '',
           tokens,
           holdForMs,
+          passMs,
         );
         if (answer !== 1) return false;
         holders.add(holder);
@@ -56,8 +62,9 @@ export function createSharedRooms(
       },
       give: (holder) => {
         holders.delete(holder);
-        // Where Redis is away the place is forgotten after its time.
-        redis.zrem(holdersKey(provider), holder).catch(() => undefined);
+        for (const what of ['holders', 'waiting', 'asked'])
+          // Where Redis is away the place is forgotten after its time.
+          redis.zrem(keyOf(provider, what), holder).catch(() => undefined);
       },
     };
   };

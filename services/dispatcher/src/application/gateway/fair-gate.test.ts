@@ -57,16 +57,25 @@ test('who waits too long is refused, who leaves gives the place back', async () 
 
 test('who leaves while the shared room is asked takes nothing', async () => {
   const asked = Promise.withResolvers<boolean>();
+  const taken: string[] = [];
   const given: string[] = [];
-  const shared = { take: () => asked.promise, give: (holder: string) => void given.push(holder) };
+  const shared = {
+    take: (holder: string) => {
+      taken.push(holder);
+      return asked.promise;
+    },
+    give: (holder: string) => void given.push(holder),
+  };
   const gate = gateOf({ concurrency: 1 }, { shared });
   const gone = new AbortController();
   const entering = gate.enter('a', 1, gone.signal);
   gone.abort();
   await assert.rejects(entering, { name: 'AbortError' });
+  assert.deepEqual(given, taken, 'its turn is given up at once');
   asked.resolve(true);
   (await gate.enter('b', 1, open))();
-  assert.equal(given.length, 2);
+  const [left] = taken;
+  assert.deepEqual(given, [left, ...taken], 'and the place that it was given all the same');
 });
 
 test('without a shared room to ask, a gateway keeps the limits by itself, and asks again later', async () => {

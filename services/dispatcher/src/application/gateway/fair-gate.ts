@@ -31,7 +31,7 @@ const longestWaitMs = 60_000;
 /** A shared room that could not be asked is left alone for so long: one that hangs would hold everybody up each time. */
 const awayMs = 5_000;
 /** Room that others give, or that time does, is looked for so often while somebody waits. */
-const refillMs = 250;
+const refillMs = 50;
 
 /** What a gate lets through, and what it asks before. */
 export interface GateOptions {
@@ -46,8 +46,8 @@ export interface GateOptions {
 }
 
 /**
- * A gate of one process. Those who wait here take turns; among gateways the limits are shared and whoever asks first
- * has the next room. While the shared room cannot be asked, each gateway keeps the limits by itself.
+ * A gate of one process. Those who wait here take turns; among gateways the limits are shared, and so are the turns: each
+ * asks for the first of its own line. While the shared room cannot be asked, each gateway keeps the limits by itself.
  */
 export function createFairGate(options: GateOptions): FairGate {
   const { name, limits, clock, shared, newHolder, log, waitMs = longestWaitMs } = options;
@@ -113,6 +113,8 @@ export function createFairGate(options: GateOptions): FairGate {
       parties.set(party, [...(parties.get(party) ?? []), ticket]);
       const giveUp = (error: unknown): void => {
         ticket.left = true;
+        // It may have the next turn among all gateways.
+        shared?.give(ticket.holder);
         removeTicket(parties, party, ticket);
         reject(error);
       };

@@ -4,9 +4,10 @@ import type { ProviderLimits } from './model-provider.ts';
 export interface ProviderRoom {
   /**
    * @param holder names the exchange; asked again under the same name nothing more is taken
-   * @returns false: there is no room now
+   * @returns false: there is no room now, or others have asked before; who goes on asking keeps its turn
    */
   take(holder: string, tokens: number): Promise<boolean>;
+  /** Gives a place back, or the turn of one who waited for it. */
   give(holder: string): void;
 }
 
