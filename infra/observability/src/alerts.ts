@@ -137,8 +137,9 @@ export const alerts: readonly Alert[] = [
   {
     name: 'LemniscateUnpricedUsage',
     runbook: 'unpriced-usage',
+    // a model's series begins with its first exchange, so what a new one has counts whole
     expression:
-      'sum by (model) (max by (project, provider, model) (increase(lemniscate_unpriced_exchanges_total[1h]))) > 0',
+      'sum by (model) (max by (project, provider, model) ((lemniscate_unpriced_exchanges_total unless lemniscate_unpriced_exchanges_total offset 1h) or increase(lemniscate_unpriced_exchanges_total[1h]))) > 0',
     for: '5m',
     severity: 'ticket',
     summary: 'Exchanges with {{ $labels.model }} have no price; budgets of money do not see them.',

@@ -4,7 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { alerts as known } from './alerts.ts';
 import { generatedFiles } from './files.ts';
+import { serviceLevels } from './service-levels.ts';
 
 const alerts = join(import.meta.dirname, '../alerts');
 const promtool = '/usr/bin/promtool';
@@ -20,6 +22,22 @@ test(
     assert.match(run('test', 'rules', 'lemniscate.test.yml'), /SUCCESS/);
   },
 );
+
+test('every alert, and the fastest burn of each service level, is seen to fire', () => {
+  const text = readFileSync(join(alerts, 'lemniscate.test.yml'), 'utf8');
+  const cases = text.split(/^ *- eval_time: /m).slice(1);
+  const fires = (name: string): boolean =>
+    cases.some((one) => new RegExp(`alertname: ${name}\\s+exp_alerts:\\s+- exp_labels`).test(one));
+  const names = [
+    ...known.map(({ name }) => name),
+    ...serviceLevels.map(({ name }) => `LemniscateBudgetBurn_${name}_1h`),
+  ];
+  assert.deepEqual(
+    names.filter((name) => !fires(name)),
+    [],
+  );
+  assert.ok(!fires('LemniscateNothing'));
+});
 
 test(
   'Prometheus takes the configuration, whose jobs are those that alerts and dashboards look for',

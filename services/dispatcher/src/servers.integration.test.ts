@@ -231,10 +231,15 @@ describe('agent servers', () => {
       const busiest = fleet.servers.toSorted((one, other) => other.held.size - one.held.size)[0];
       return seenNow?.held === 10 && busiest !== undefined && !seenNow.drain.includes(busiest.name);
     });
-    const metrics = await fetch(`http://127.0.0.1:${dispatcher.publicPort}/v1/pools/metrics`, {
-      headers: { authorization: `Bearer ${fleet.token}` },
-    });
-    assert.match(await metrics.text(), /lemniscate_pool_held\{pool="default"\} 10/);
+    const scrape = async (path: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${fleet.token}` };
+      return (await fetch(`http://127.0.0.1:${dispatcher.publicPort}${path}`, { headers })).text();
+    };
+    assert.match(await scrape('/v1/pools/metrics'), /lemniscate_pool_held\{pool="default"\} 10/);
+    // what alerts count is there before the first loss, or Prometheus would not see that one
+    const before = await scrape('/metrics');
+    assert.match(before, /^lemniscate_attempts_lost_total\{pool="default",how="lost"\} 0$/m);
+    assert.match(before, /^lemniscate_sessions_ended_total\{pool="default",reason="server_lost"\} 0$/m);
   });
 
   test('an invited server joins once, with its key only, and has one slot until it is approved', async () => {

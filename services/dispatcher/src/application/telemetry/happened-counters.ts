@@ -1,3 +1,4 @@
+import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { poolOfClass } from '@lemniscate/shared/queue/placement-class.ts';
 import { createCounter, createHistogram } from '@lemniscate/shared/telemetry/metrics.ts';
 import type { MetricFamily } from '@lemniscate/shared/telemetry/metrics.ts';
@@ -16,6 +17,20 @@ export interface HappenedCounters {
 
 /** Stamps are those of a transaction's begin: what commits later than this after it is not counted. Seconds. */
 const commitSeconds = 10;
+
+/** Ends that an alert looks for, and the good one: a series has to be there before the first of them. */
+const awaitedEnds = [
+  'finished',
+  'server_lost',
+  'no_capacity',
+  'start_failed',
+  'runtime_failed',
+  'result_unsaved',
+  'queue_deadline',
+] as const satisfies readonly EndReason[];
+const waysToLose = ['lost', 'refused'] as const;
+/** Pools whose series begin at zero; what happens in others is counted all the same. */
+const mostPools = 50;
 
 interface WindowRow extends Record<string, unknown> {
   readonly from: string;
@@ -52,7 +67,10 @@ export function createHappenedCounters(): HappenedCounters {
       );
       if (window === undefined) throw new Error('a query without a table has one row');
       const range = [window.from, window.until];
-      const [endedRows, lostRows, startedRows] = await Promise.all([
+      const [pools, endedRows, lostRows, startedRows] = await Promise.all([
+        tx.query<{ pool: string }>(
+          `SELECT DISTINCT pool FROM agent_servers ORDER BY pool LIMIT ${mostPools}`,
+        ),
         tx.query<EndedRow>(
           `SELECT placement_class, coalesce(reason, '') AS reason, count(*)::int AS count FROM sessions
            WHERE ended_at > $1::timestamptz AND ended_at <= $2::timestamptz GROUP BY 1, 2`,
@@ -78,6 +96,12 @@ export function createHappenedCounters(): HappenedCounters {
           range,
         ),
       ]);
+      // Prometheus sees how much a series has grown since its first value: one that began with the first loss, which may be
+      // of fifty sessions, would tell of none
+      for (const { pool } of pools) {
+        for (const reason of awaitedEnds) ended.add({ pool, reason }, 0);
+        for (const how of waysToLose) lost.add({ pool, how }, 0);
+      }
       for (const row of endedRows)
         ended.add({ pool: poolOfClass(row.placement_class), reason: row.reason }, row.count);
       for (const row of lostRows) lost.add({ pool: row.pool, how: row.how }, row.count);
