@@ -239,6 +239,11 @@ describe('agent servers', () => {
     // what alerts count is there before the first loss, or Prometheus would not see that one
     const before = await scrape('/metrics');
     assert.match(before, /^lemniscate_attempts_lost_total\{pool="default",how="lost"\} 0$/m);
+    for (const listener of ['public', 'internal'])
+      assert.match(
+        before,
+        new RegExp(`^lemniscate_http_requests_total\\{listener="${listener}",status="5xx"\\} 0$`, 'm'),
+      );
     assert.match(before, /^lemniscate_sessions_ended_total\{pool="default",reason="server_lost"\} 0$/m);
   });
 

@@ -19,6 +19,8 @@ export function createRequestMeasures(): RequestMeasures {
   const seconds = createHistogram('lemniscate_http_request_seconds');
   return {
     measure: (app, listener) => {
+      // there before the first of them: Prometheus sees only how much a series has grown since its first value
+      for (const status of ['2xx', '3xx', '4xx', '5xx']) requests.add({ listener, status }, 0);
       app.addHook('onResponse', (request, reply, done) => {
         requests.add({ listener, status: `${Math.floor(reply.statusCode / 100)}xx` }, 1);
         const traceId = parseTraceparent(traceOf(request))?.traceId ?? null;
