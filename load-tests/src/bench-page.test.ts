@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { benchPage, mergeReports, ratiosToKept } from './bench-page.ts';
 import type { BenchReport } from './benchmark.ts';
+import { benchmarks } from './registry.ts';
 
 const machine = { cpu: 'a processor', cores: 2, memoryGiB: 8, node: 'v24' };
 const today = { day: '2026-11-30', commit: 'abc1234', versions: 'pg 8' };
@@ -49,4 +52,19 @@ test('what a run of one benchmark leaves of the others has its own day and sourc
   assert.doesNotMatch(page, /No run is kept/);
   const { ran: _ran, ...untold } = report('a', 1);
   assert.match(benchPage([untold], ['a']), /\| a \| – \| – \|/);
+});
+
+test('the page that is kept is the one of the kept figures, each with its day and source', () => {
+  const folder = join(import.meta.dirname, '../../docs/operations');
+  const kept = JSON.parse(readFileSync(join(folder, 'benchmarks.json'), 'utf8')) as BenchReport[];
+  const names = benchmarks.map(({ name }) => name);
+  assert.deepEqual(
+    kept.filter(({ name, ran }) => !names.includes(name) || !/^\d{4}-\d\d-\d\d$/.test(ran?.day ?? '')),
+    [],
+  );
+  assert.equal(
+    readFileSync(join(folder, 'benchmarks.md'), 'utf8'),
+    benchPage(kept, names),
+    'write it again: npm run bench -- --page',
+  );
 });
