@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -16,7 +17,7 @@ import { Client } from 'pg';
 import { z } from 'zod';
 import { fileSays } from './file-says.ts';
 import { makeRepository, runSession, startTestFleet } from './test-fleet.ts';
-import type { TestFleet } from './test-fleet.ts';
+import type { FollowedSession, TestFleet } from './test-fleet.ts';
 
 // Markers in every channel through which content comes into the fleet. None may be found where content must not be:
 // in the log's rows, in what the sinks got, and in what the services write about themselves.
@@ -125,6 +126,38 @@ async function auditRows(): Promise<string[]> {
   }
 }
 
+/** A session whose commands log in with a credential, and show that they have it. */
+async function runWithCredential(): Promise<FollowedSession> {
+  const { client } = site;
+  const credentials = [{ name: 'DEPLOY_TOKEN', reference: 'vault:DEPLOY_TOKEN' }];
+  const policy = 'tools: {run_command: allow}\nfreeCommands: [sh]\ncredentials: [DEPLOY_TOKEN]\n';
+  await client.open('/v1/projects', { method: 'POST', body: { id: 'keys', policy } });
+  await client.open('/v1/agents', {
+    method: 'POST',
+    body: { id: 'keeper', project: 'keys', definition: { credentials } },
+  });
+  await client.open('/v1/agents/keeper/credentials/DEPLOY_TOKEN', {
+    method: 'PUT',
+    body: { value: marker('credential') },
+    headers: { 'if-match': '"0"' },
+  });
+  return runSession(site, {
+    repositoryFolder: makeRepository(site.scratch, 'keys', {
+      'show.sh': 'printf %s "$DEPLOY_TOKEN" | sha256sum; echo "it is $DEPLOY_TOKEN"\n',
+    }),
+    project: 'keys',
+    agent: 'keeper',
+    instruction: 'run `sh show.sh`',
+  });
+}
+
+/** Files below a folder that hold a text, whatever they are: tables, logs of changes, objects, journals. */
+function filesWith(folder: string, text: string): string[] {
+  const found = spawnSync('grep', ['-rlaF', '--', text, folder], { encoding: 'utf8' });
+  assert.ok([0, 1].includes(found.status ?? 2), found.stderr);
+  return found.stdout.split('\n').filter((file) => file !== '');
+}
+
 test('no planted marker reaches an audit entry, a sink or a service log', async () => {
   const folder = makeRepository(site.scratch, 'planted', {
     'notes.txt': `${marker('file')}\n`,
@@ -163,6 +196,11 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
     'package.json': JSON.stringify({ name: 'mended', type: 'module', scripts: { test: 'node --test' } }),
   });
   outcomes.push(await runSession(site, { repositoryFolder: mended }));
+  const keys = await runWithCredential();
+  outcomes.push(keys);
+  const said = JSON.stringify(keys.events);
+  assert.ok(said.includes(createHash('sha256').update(marker('credential')).digest('hex')), said);
+  assert.ok(said.includes('it is [credential:DEPLOY_TOKEN]'));
   // what git says of a branch and of a folder that are not there quotes them; whoever opened the session reads it there
   const away: RepositorySource[] = [
     { kind: 'path', path: folder, revision: marker('revision') },
@@ -204,6 +242,9 @@ test('no planted marker reaches an audit entry, a sink or a service log', async 
   await fileSays(join(data, 'audit/entries.ndjson'), 'the sessions reach the sink', (text) =>
     [...outcomes.map(({ session }) => session), ...unlaid].every(({ id }) => isShipped(text, id)),
   );
+  // a credential is nowhere in what the fleet keeps, its rows included; what was said by name and what ran is
+  assert.deepEqual(filesWith(data, marker('credential')), []);
+  assert.ok(filesWith(data, marker('instruction')).length > 0, 'what is kept can be looked into');
   const audit = findMarkers(join(data, 'audit'));
   assert.ok(audit.lines > 20);
   assert.deepEqual(audit.found, []);
