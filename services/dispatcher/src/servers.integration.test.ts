@@ -244,6 +244,7 @@ describe('agent servers', () => {
         before,
         new RegExp(`^lemniscate_http_requests_total\\{listener="${listener}",status="5xx"\\} 0$`, 'm'),
       );
+    assert.match(before, /^lemniscate_session_start_seconds_count\{pool="default"\} \d+$/m);
     assert.match(before, /^lemniscate_sessions_ended_total\{pool="default",reason="server_lost"\} 0$/m);
   });
 

@@ -21,6 +21,17 @@ test('a histogram becomes cumulative buckets, with exemplars where the format ha
   assert.match(open, /# EOF\n$/);
 });
 
+test('a histogram that has begun is there at zero before its first value', () => {
+  const seconds = createHistogram('lemniscate_session_start_seconds');
+  seconds.begin({ pool: 'default' });
+  const text = metricsText([seconds.family()]);
+  assert.match(text, /_bucket\{pool="default",le="60"\} 0\n/);
+  assert.match(text, /_count\{pool="default"\} 0\n/);
+  seconds.observe({ pool: 'default' }, 90);
+  seconds.begin({ pool: 'default' });
+  assert.match(metricsText([seconds.family()]), /_count\{pool="default"\} 1\n/);
+});
+
 test('a hostile label cannot break out of its line, and a flood of labels is counted as one', () => {
   const counter = createCounter('lemniscate_attempts_lost_total');
   counter.add({ pool: 'a"} 1\nforged 2\\', how: 'lost' }, 1);

@@ -37,6 +37,8 @@ export interface Counter {
 }
 
 export interface Histogram {
+  /** Has the series there before its first value, so that what reads growth sees that one. */
+  begin(labels: MetricLabels): void;
   observe(labels: MetricLabels, value: number, traceId?: string | null): void;
   family(): MetricFamily;
 }
@@ -67,14 +69,17 @@ export function createHistogram(name: MetricName): Histogram {
     string,
     { labels: MetricLabels; counts: number[]; sum: number; exemplars: (Exemplar | null)[] }
   >();
+  const pointOf = (labels: MetricLabels) =>
+    seriesOf(series, labels, (own) => ({
+      labels: own,
+      counts: Array.from({ length: bounds.length + 1 }, () => 0),
+      sum: 0,
+      exemplars: Array.from({ length: bounds.length + 1 }, () => null),
+    }));
   return {
+    begin: (labels) => void pointOf(labels),
     observe: (labels, value, traceId) => {
-      const point = seriesOf(series, labels, (own) => ({
-        labels: own,
-        counts: Array.from({ length: bounds.length + 1 }, () => 0),
-        sum: 0,
-        exemplars: Array.from({ length: bounds.length + 1 }, () => null),
-      }));
+      const point = pointOf(labels);
       const found = bounds.findIndex((bound) => value <= bound);
       const place = found === -1 ? bounds.length : found;
       point.counts[place] = (point.counts[place] ?? 0) + 1;

@@ -101,6 +101,7 @@ export function createHappenedCounters(): HappenedCounters {
       for (const { pool } of pools) {
         for (const reason of awaitedEnds) ended.add({ pool, reason }, 0);
         for (const how of waysToLose) lost.add({ pool, how }, 0);
+        starts.begin({ pool });
       }
       for (const row of endedRows)
         ended.add({ pool: poolOfClass(row.placement_class), reason: row.reason }, row.count);
