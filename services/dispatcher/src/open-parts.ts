@@ -162,7 +162,7 @@ export async function openContents(
   const watch = createPositionWatch({ database, log });
   parts.defer(() => watch.close());
   const segments = createSegments({ objects, clock: systemClock, log });
-  return { objects, watch, segments, catchUp: createCatchUp() };
+  return { objects, watch, segments, catchUp: createCatchUp(systemClock) };
 }
 
 /** The writer of the audit log, who wakes the exporter. */

@@ -2,28 +2,42 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCatchUp } from './catch-up.ts';
 
-test('of many that catch up two read at once, in their order, and one that fails hands its turn on', async () => {
-  const catchUp = createCatchUp();
+test('who catches up takes turns in order, a turn rests twice its time, and one that fails hands its turn on', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 0;
+  const catchUp = createCatchUp({ monotonicMs: () => now });
   const begun: number[] = [];
-  const gates = Array.from({ length: 5 }, () => Promise.withResolvers<number>());
-  const reads = gates.map(({ promise }, index) =>
-    catchUp(() => {
-      begun.push(index);
-      return promise;
-    }),
+  const gates = Array.from({ length: 4 }, () => Promise.withResolvers<number>());
+  const settled = Promise.allSettled(
+    gates.map(({ promise }, index) =>
+      catchUp(() => {
+        begun.push(index);
+        return promise;
+      }),
+    ),
   );
-  const settled = Promise.allSettled(reads);
-  await new Promise(setImmediate);
+  const turns = () => new Promise(setImmediate);
+  await turns();
+  assert.deepEqual(begun, [0]);
+  now = 10;
+  gates[0]?.reject(new Error('no luck'));
+  await turns();
+  t.mock.timers.tick(19);
+  await turns();
+  assert.deepEqual(begun, [0]);
+  t.mock.timers.tick(1);
+  await turns();
   assert.deepEqual(begun, [0, 1]);
-  gates[1]?.reject(new Error('no luck'));
-  await new Promise(setImmediate);
-  assert.deepEqual(begun, [0, 1, 2]);
   for (const [index, { resolve }] of gates.entries()) resolve(index);
+  for (let hands = 0; hands < 4; hands += 1) {
+    await turns();
+    t.mock.timers.tick(0);
+  }
   assert.deepEqual(
     (await settled).map(({ status }) => status),
-    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'],
+    ['rejected', 'fulfilled', 'fulfilled', 'fulfilled'],
   );
-  assert.deepEqual(begun, [0, 1, 2, 3, 4]);
-  // Nothing is left behind: two may read again.
-  await Promise.all([catchUp(() => Promise.resolve()), catchUp(() => Promise.resolve())]);
+  assert.deepEqual(begun, [0, 1, 2, 3]);
+  // The last turn was given back: somebody new does not wait.
+  assert.equal(await catchUp(() => Promise.resolve('now')), 'now');
 });

@@ -1,35 +1,41 @@
-/** Readers that read long history at the same time. */
-const atOnce = 2;
+import type { Clock } from '@lemniscate/shared/clock.ts';
 
 /** Lets one piece of work through when its turn has come. */
 export type CatchUp = <Result>(read: () => Promise<Result>) => Promise<Result>;
 
+/** A turn rests so many times as long as its page took: history may have a third of the time, and live events the rest. */
+const restFactor = 2;
+
 /**
  * Turns for readers that are far behind, in the order in which they ask: fifty that read the history of a loud session
- * together took a process a second in which everybody else's news waited. One page a turn, so nobody waits for another
- * one's whole history.
+ * together took a process a second in which everybody else's news waited. One page a turn and one turn at a time, so nobody
+ * waits for another one's whole history, and the busier the machine is, the slower history comes.
  */
-export function createCatchUp(): CatchUp {
+export function createCatchUp(clock: Pick<Clock, 'monotonicMs'>): CatchUp {
   const waiting: (() => void)[] = [];
-  let reading = 0;
+  let taken = false;
   const turn = (): Promise<void> => {
-    if (reading < atOnce) {
-      reading += 1;
+    if (!taken) {
+      taken = true;
       return Promise.resolve();
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.push(resolve);
     return promise;
   };
+  // The turn is handed on, not given back: nobody slips in between.
+  const handOn = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) taken = false;
+    else next();
+  };
   return async (read) => {
     await turn();
+    const from = clock.monotonicMs();
     try {
       return await read();
     } finally {
-      const next = waiting.shift();
-      // The turn is handed on, not given back: nobody slips in between.
-      if (next === undefined) reading -= 1;
-      else next();
+      setTimeout(handOn, restFactor * (clock.monotonicMs() - from)).unref();
     }
   };
 }

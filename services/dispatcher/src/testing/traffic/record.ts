@@ -78,7 +78,7 @@ export async function createTestRecord({ store = embeddedStore() }: { readonly s
     events,
     segments,
     watch,
-    catchUp: createCatchUp(),
+    catchUp: createCatchUp(clock),
     newId: createNewId(),
     signals: createSignals(),
     self: 'spiffe://lemniscate/dispatcher/test',
