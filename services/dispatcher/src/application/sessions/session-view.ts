@@ -1,4 +1,5 @@
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
 import { allowance, workedMinutes } from '@lemniscate/shared/budget/session-budget.ts';
 import type { BudgetUse } from '@lemniscate/shared/budget/session-budget.ts';
@@ -12,7 +13,37 @@ import { queueColumns, queueJoins, queueOutlook } from './queue-outlook.ts';
 import type { QueueRow } from './queue-outlook.ts';
 import type { SessionRow } from './session-row.ts';
 
-interface ViewRow extends SessionRow, QueueRow, BudgetUse {
+type ShownColumn =
+  | 'id'
+  | 'version'
+  | 'project_id'
+  | 'agent'
+  | 'agent_version'
+  | 'state'
+  | 'phase'
+  | 'reason'
+  | 'message'
+  | 'attempt'
+  | 'server_id'
+  | 'instruction'
+  | 'repository'
+  | 'runtime'
+  | 'model'
+  | 'surface'
+  | 'execution'
+  | 'opened_by'
+  | 'policy_digest'
+  | 'parent_id';
+
+// Of the policy the budgets alone: the whole of it is most of a session's row, and was read, sent and parsed for each view.
+const columns = `s.id, s.version, s.project_id, s.agent, s.agent_version, s.state, s.phase, s.reason, s.message, s.attempt, s.server_id,
+  s.instruction, s.repository, s.runtime, s.model, s.surface, s.execution, s.opened_by, s.policy_digest, s.parent_id, s.driver,
+  s.timings_ms, s.created_at, s.started_at, s.running_at, s.ended_at, s.actions_used, s.commands_used, s.extensions_used,
+  s.waited_ms, s.budget_from, s.bounds, s.policy -> 'budgets' AS budgets`;
+
+interface ViewRow extends Pick<SessionRow, ShownColumn>, QueueRow, BudgetUse, Record<string, unknown> {
+  /** Null in rows of an archive, whose policy may be of before there were bounds. */
+  readonly budgets: Policy['budgets'] | null;
   readonly created_at: string;
   readonly started_at: string | null;
   readonly ended_at: string | null;
@@ -43,7 +74,7 @@ export interface ViewSelection {
  */
 export async function selectSessionViews(tx: Transaction, selection: ViewSelection): Promise<SessionView[]> {
   const rows = await tx.query<ViewRow>(
-    `SELECT s.*, u.*, d.summary AS diff_summary, d.state AS diff_state, d.accepted_files AS diff_accepted_files,
+    `SELECT ${columns}, u.*, d.summary AS diff_summary, d.state AS diff_state, d.accepted_files AS diff_accepted_files,
        ${queueColumns}, ${reportedUsageSql} AS reported, coalesce(s.ended_at, clock_timestamp()) AS now
      FROM (SELECT * FROM sessions WHERE ${selection.where} ORDER BY id DESC LIMIT ${selection.limit}) s
      LEFT JOIN diffs d ON d.session_id = s.id
@@ -114,9 +145,8 @@ function toView(row: ViewRow): SessionView {
 }
 
 function budgetOf(row: ViewRow): SessionView['budget'] {
-  // Rows of an archive may hold a policy of before there were bounds.
-  const { budgets }: Partial<typeof row.policy> = row.policy;
-  if (budgets === undefined) return null;
+  const { budgets } = row;
+  if (budgets === null) return null;
   return {
     ...allowance(budgets, row),
     actionsUsed: row.actions_used,
