@@ -12,6 +12,8 @@ process.on('message', (told: typeof pace) => {
 const event = (data: { readonly type: string } & object): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 let answers = 0;
+/** Its multiples are spread evenly over an interval, however many there are. */
+const goldenRatio = (1 + Math.sqrt(5)) / 2;
 
 function answer(response: ServerResponse): void {
   answers += 1;
@@ -21,19 +23,25 @@ function answer(response: ServerResponse): void {
   const message = { id: `msg_${process.pid}_${answers}`, model: 'claude-sonnet-4-6', usage };
   response.write(event({ type: 'message_start', message } as never));
   let written = 0;
-  const timer = setInterval(() => {
+  // Models do not speak in time with each other: each answer begins at a place of its own in the interval, and keeps it.
+  let due = performance.now() + everyMs * (1 + ((answers * goldenRatio) % 1));
+  const speak = (): void => {
     written += 1;
     const text = 'as long as a word or two ';
     const at = performance.timeOrigin + performance.now();
     response.write(
       event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text }, at } as never),
     );
-    if (written < chunks) return;
-    clearInterval(timer);
-    response.write(event({ type: 'message_delta', usage: { output_tokens: written } } as never));
-    response.end(event({ type: 'message_stop' }));
-  }, everyMs);
-  response.on('close', () => clearInterval(timer));
+    if (written === chunks) {
+      response.write(event({ type: 'message_delta', usage: { output_tokens: written } } as never));
+      response.end(event({ type: 'message_stop' }));
+      return;
+    }
+    due += everyMs;
+    timer = setTimeout(speak, due - performance.now());
+  };
+  let timer = setTimeout(speak, due - performance.now());
+  response.on('close', () => clearTimeout(timer));
 }
 
 const server = createServer((request, response) => {
