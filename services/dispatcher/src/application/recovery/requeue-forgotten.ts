@@ -1,6 +1,6 @@
 import { poolOfClass } from '@lemniscate/shared/queue/placement-class.ts';
 import { lookInOrder } from '../ordered-look.ts';
-import type { PlacementQueue } from '../ports/placement-queue.ts';
+import type { PlacementJob, PlacementQueue } from '../ports/placement-queue.ts';
 import type { Database } from '../ports/transaction.ts';
 import type { Signals } from '../signals.ts';
 
@@ -86,17 +86,25 @@ async function requeue(deps: RequeueDeps, pending: readonly PendingRow[]): Promi
   let requeued = 0;
   for (const [pool, rows] of Map.groupBy(pending, (row) => poolOfClass(row.placement_class))) {
     const jobs = rows.map((row) => ({ sessionId: row.id, generation: row.generation }));
-    for (const job of await deps.queue.missing(pool, jobs)) {
-      const bumped = await deps.database.query(
-        `WITH bumped AS (
-           UPDATE sessions SET generation = generation + 1, version = version + 1, phase = 'queued'
-           WHERE id = $1 AND generation = $2 AND state = 'pending' RETURNING id, generation
-         ) INSERT INTO outbox (session_id, generation) SELECT id, generation FROM bumped RETURNING id`,
-        [job.sessionId, job.generation],
-      );
-      requeued += bumped.length;
-    }
+    const missing = await deps.queue.missing(pool, jobs);
+    if (missing.length > 0) requeued += await bump(deps.database, missing);
   }
   if (requeued > 0) deps.signals.send('outbox', undefined);
   return requeued;
+}
+
+/** All of them in one statement: after a Redis that forgot, they are a thousand. One that somebody holds comes back with the next look. */
+async function bump(database: Database, jobs: readonly PlacementJob[]): Promise<number> {
+  const bumped = await database.query(
+    `WITH held AS MATERIALIZED (
+       SELECT s.id FROM sessions s JOIN unnest($1::text[], $2::int[]) AS lost (id, generation)
+         ON lost.id = s.id AND lost.generation = s.generation
+       WHERE s.id = ANY ($1) AND s.state = 'pending' FOR NO KEY UPDATE OF s SKIP LOCKED
+     ), bumped AS (
+       UPDATE sessions SET generation = generation + 1, version = version + 1, phase = 'queued'
+       WHERE id IN (SELECT id FROM held) RETURNING id, generation
+     ) INSERT INTO outbox (session_id, generation) SELECT id, generation FROM bumped RETURNING id`,
+    [jobs.map(({ sessionId }) => sessionId), jobs.map(({ generation }) => generation)],
+  );
+  return bumped.length;
 }
