@@ -27,14 +27,20 @@ const patienceMs = 60_000;
 /** A screen cannot announce that it has changed: tmux is asked. */
 const lookAgainMs = 50;
 
-/** Starts a command in a terminal of its own, on a tmux server that belongs to the folder. */
+let terminals = 0;
+
+/**
+ * Starts a command in a terminal of its own, on a tmux server of its own in the folder: one that was told to end still answers
+ * for a moment, and who meets it there is told that the server exited unexpectedly.
+ */
 export function startTmux(
   folder: string,
   command: string,
   environment: Readonly<Record<string, string>>,
   size = { columns: 100, rows: 40 },
 ): TmuxScreen {
-  const socket = join(folder, 'tmux.sock');
+  terminals += 1;
+  const socket = join(folder, `tmux-${process.pid}-${terminals}.sock`);
   const tmux = (...args: string[]): string =>
     execFileSync('tmux', ['-S', socket, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   const variables = Object.entries(environment).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
