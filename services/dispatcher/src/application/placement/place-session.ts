@@ -177,13 +177,14 @@ async function takeBack(
   const failed = answer.kind === 'failed';
   const why = !failed ? 'server_full' : answer.reachable ? 'order_failed' : 'server_unreachable';
   const how = failed ? answer.how : why;
-  const pending = await takeBackAttempt(deps, {
+  const outcome = await takeBackAttempt(deps, {
     sessionId: job.sessionId,
     attempt,
     serverId,
     kind: failed ? 'failed' : 'refused',
     why,
   });
+  if (outcome === 'taken') return 'moved';
   if (failed) {
     deps.log.warn(
       { session: job.sessionId, attempt, server: serverId, why },
@@ -196,7 +197,7 @@ async function takeBack(
       deps.signals.send('probeServers', undefined);
     }
   } else await deps.reservations.fill(serverId);
-  return pending ? { failure: failed ? how : null, session } : 'moved';
+  return outcome === 'pending' ? { failure: failed ? how : null, session } : 'moved';
 }
 
 /** From about two seconds on: a server that fails must not use up a session's three tries within a moment. */

@@ -23,20 +23,27 @@ export interface UntakenAttempt {
 }
 
 /**
- * Undoes a mint: the attempt is dead for every later write, and the session is pending again in the same generation,
- * for the same job goes on with it.
- * @returns whether the session is pending again; false when somebody ended or moved it meanwhile
+ * `pending`: the session waits again. `taken`: its server has reported it running, whatever became of the answer to the order.
+ * `moved`: somebody ended or moved it meanwhile.
  */
-export async function takeBackAttempt(deps: TakeBackDeps, untaken: UntakenAttempt): Promise<boolean> {
+export type TakenBack = 'pending' | 'taken' | 'moved';
+
+/**
+ * Undoes a mint: the attempt is dead for every later write, and the session is pending again in the same generation,
+ * for the same job goes on with it. An attempt that runs stays as it is: closed under a running session it would be nobody's
+ * to lose, and the session would run for ever.
+ */
+export async function takeBackAttempt(deps: TakeBackDeps, untaken: UntakenAttempt): Promise<TakenBack> {
   const { sessionId, attempt, serverId } = untaken;
-  const pending = await deps.database.transaction(async (tx) => {
+  const outcome = await deps.database.transaction(async (tx): Promise<TakenBack> => {
     const session = await lockSession(tx, sessionId);
+    if (session.attempt === attempt && session.state === 'running') return 'taken';
     const [closed] = await tx.query(
       `UPDATE attempts SET state = $3, ended_at = now()
        WHERE session_id = $1 AND attempt = $2 AND state = 'live' RETURNING attempt`,
       [sessionId, attempt, untaken.kind === 'refused' ? 'refused' : 'lost'],
     );
-    if (closed === undefined || session.attempt !== attempt || session.state !== 'starting') return false;
+    if (closed === undefined || session.attempt !== attempt || session.state !== 'starting') return 'moved';
     await Promise.all([
       changeSessionState(deps.events, tx, session, {
         to: 'pending',
@@ -47,8 +54,8 @@ export async function takeBackAttempt(deps: TakeBackDeps, untaken: UntakenAttemp
         { type: 'attempt.lost', subject: deps.self, attempt, server: serverId, body: { why: untaken.why } },
       ]),
     ]);
-    return true;
+    return 'pending';
   });
-  if (pending) deps.events.announce(sessionId);
-  return pending;
+  if (outcome === 'pending') deps.events.announce(sessionId);
+  return outcome;
 }
