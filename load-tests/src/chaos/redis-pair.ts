@@ -68,6 +68,7 @@ export async function openRedisPair(
     }
     whole = !signal.aborted;
   };
+  void keepLeading(() => primary.url, over.signal, changes(say));
   await follow(AbortSignal.timeout(firstFollowMs));
   if (!whole) throw new Error(`the replica of Redis does not follow within ${firstFollowMs} ms`);
   return {
@@ -84,6 +85,23 @@ export async function openRedisPair(
       if (fault !== null) throw new Error('the replica of Redis does not take over', { cause: fault });
     },
   };
+}
+
+/**
+ * One that took over and was killed comes back as the replica that it was started as; Sentinel would have it lead again. Without
+ * this nobody can write for the rest of a storm.
+ */
+async function keepLeading(
+  url: () => string,
+  over: AbortSignal,
+  tell: (line: string) => void,
+): Promise<void> {
+  while (!over.aborted) {
+    await ask(url(), async (redis) => {
+      if ((await redis.info('replication')).includes('role:slave')) await redis.replicaof('NO', 'ONE');
+    }).catch((error: unknown) => tell(`the first Redis does not answer yet: ${String(error)}`));
+    await delay(500);
+  }
 }
 
 /** How long a stage waits for its first follower. Milliseconds. */
