@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { pemCertificates } from '@lemniscate/shared/text/pem.ts';
 import { serviceUris } from '../domain/peer-role.ts';
+import { invalidFile } from './invalid-file.ts';
 
 /** Certificate, key and authority of this server, checked, and the name that its certificate gives it. */
 export interface TlsMaterial {
@@ -58,7 +59,7 @@ function readPem(variable: string, file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw invalid(
+    throw invalidFile(
       variable,
       file,
       `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
@@ -70,11 +71,11 @@ function readPem(variable: string, file: string): string {
 /** OpenSSL takes the first authority of a name and looks no further: two under one name would refuse half the fleet. */
 function readAuthorities(file: string, pem: string): readonly X509Certificate[] {
   const authorities = pemCertificates(pem).map((each) => parseCertificate('LEMNISCATE_TLS_CA', file, each));
-  if (authorities.length === 0) throw invalid('LEMNISCATE_TLS_CA', file, 'holds no PEM certificate');
+  if (authorities.length === 0) throw invalidFile('LEMNISCATE_TLS_CA', file, 'holds no PEM certificate');
   const names = authorities.map(({ subject }) => subject);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return authorities;
-  throw invalid(
+  throw invalidFile(
     'LEMNISCATE_TLS_CA',
     file,
     `holds two authorities named ${twice}; give the new one a name of its own`,
@@ -85,7 +86,7 @@ function parseCertificate(variable: string, file: string, pem: string): X509Cert
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw invalid(variable, file, 'holds no PEM certificate', error);
+    throw invalidFile(variable, file, 'holds no PEM certificate', error);
   }
 }
 
@@ -93,7 +94,7 @@ function parseKey(file: string, pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch (error) {
-    throw invalid('LEMNISCATE_TLS_KEY', file, 'holds no PEM private key', error);
+    throw invalidFile('LEMNISCATE_TLS_KEY', file, 'holds no PEM private key', error);
   }
 }
 
@@ -105,19 +106,10 @@ function checkDates(variable: string, file: string, certificate: X509Certificate
     );
   }
   if (now < certificate.validFromDate) {
-    throw invalid(
+    throw invalidFile(
       variable,
       file,
       `is valid only from ${certificate.validFromDate.toISOString()}; check the clock`,
     );
   }
-}
-
-function invalid(variable: string, file: string, why: string, cause?: unknown): CodedError {
-  return new CodedError(
-    'configuration_invalid',
-    `${variable}: the file ${file} ${why}.`,
-    { variable, file },
-    cause,
-  );
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { pemCertificates } from '@lemniscate/shared/text/pem.ts';
+import { invalidFile } from '../invalid-file.ts';
 
 /** Files that fetching uses, as an operator names them. */
 export interface FetchFiles {
@@ -21,27 +21,23 @@ export async function checkFetchFiles({ sshKey, knownHosts, authorityFile }: Fet
   const authorities = await readNamed('LEMNISCATE_FETCH_CA', authorityFile);
   if (authorityFile === undefined || authorities === null) return;
   const found = pemCertificates(authorities);
-  if (found.length === 0) throw invalid('LEMNISCATE_FETCH_CA', authorityFile, 'holds no PEM certificate');
+  if (found.length === 0) throw invalidFile('LEMNISCATE_FETCH_CA', authorityFile, 'holds no PEM certificate');
   for (const pem of found)
     try {
       void new X509Certificate(pem);
     } catch (error) {
-      throw invalid('LEMNISCATE_FETCH_CA', authorityFile, 'holds a certificate that cannot be read', error);
+      throw invalidFile(
+        'LEMNISCATE_FETCH_CA',
+        authorityFile,
+        'holds a certificate that cannot be read',
+        error,
+      );
     }
 }
 
 async function readNamed(variable: string, file: string | undefined): Promise<string | null> {
   if (file === undefined) return null;
   return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw invalid(variable, file, `cannot be read (${error.code ?? 'unknown'})`, error);
+    throw invalidFile(variable, file, `cannot be read (${error.code ?? 'unknown'})`, error);
   });
-}
-
-function invalid(variable: string, file: string, why: string, cause?: unknown): CodedError {
-  return new CodedError(
-    'configuration_invalid',
-    `${variable}: the file ${file} ${why}.`,
-    { variable, file },
-    cause,
-  );
 }
