@@ -18,6 +18,7 @@ import { abortLostExchanges, sayAlive } from '../application/gateway/gateway-ali
 import type { AliveDeps } from '../application/gateway/gateway-alive.ts';
 import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
 import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts';
+import { loseClosed } from '../application/recovery/lose-closed.ts';
 import { moveDrained } from '../application/recovery/move-drained.ts';
 import { createBacklogWalk, requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
 import { expireExtensions } from '../application/budgets/decide-extension.ts';
@@ -97,6 +98,7 @@ const singletons: ReadonlySet<string> = new Set([
   'extension expiry',
   'budget watch',
   'drained servers',
+  'closed attempts',
   'stopped fleet',
   'exchanges',
   'abandoned calls',
@@ -139,6 +141,7 @@ export function startJobs(deps: JobDeps): Jobs {
     ['lost exchanges', 5_000, 'ended', () => abortLostExchanges(deps)],
     ['revocations', 1_000, 'userRevoked', createRevocationWatch(deps)],
     ['drained servers', 2_000, null, () => moveDrained(deps)],
+    ['closed attempts', 10_000, null, () => loseClosed(deps)],
     ['stopped fleet', 2_000, null, createStoppedFleetWatch(deps)],
     ['exchanges', 5_000, 'ended', () => reapExchanges(deps)],
     ['abandoned calls', 5_000, 'ended', () => closeAbandoned(deps)],

@@ -1,6 +1,6 @@
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
-import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
+import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { abandonCalls } from '../audit/abandoned-calls.ts';
 import { lastCheckpoint } from '../checkpoints/checkpoint-row.ts';
@@ -30,7 +30,7 @@ export interface LoseAttemptDeps extends EndSessionDeps {
 /** Why an attempt is given up, and how the session ends when that has happened too often. */
 export interface Loss extends Held {
   readonly serverId: string;
-  readonly why: 'lease_expired' | 'server_restarted' | 'start_deadline' | 'given_back' | 'drained';
+  readonly why: 'lease_expired' | 'server_restarted' | 'start_deadline' | 'given_back' | 'drained' | 'closed';
   /** What the server said that gave it back. */
   readonly told?: string;
 }
@@ -41,6 +41,7 @@ const endsAs = {
   start_deadline: 'start_failed',
   given_back: 'server_lost',
   drained: 'server_lost',
+  closed: 'server_lost',
 } as const satisfies Readonly<Record<Loss['why'], EndReason>>;
 
 const sentences = {
@@ -49,6 +50,7 @@ const sentences = {
   start_deadline: 'it did not report running in time',
   given_back: 'it could not go on from its checkpoint',
   drained: 'its server was drained',
+  closed: 'it was closed while its session went on',
 } as const satisfies Readonly<Record<Loss['why'], string>>;
 
 /**
@@ -58,12 +60,8 @@ const sentences = {
 export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<void> {
   const outcome = await deps.database.transaction(async (tx) => {
     const session = await lockSession(tx, loss.sessionId);
-    const [lost] = await tx.query(
-      `UPDATE attempts SET state = 'lost', ended_at = now()
-       WHERE session_id = $1 AND attempt = $2 AND state = 'live' RETURNING attempt`,
-      [loss.sessionId, loss.attempt],
-    );
-    if (lost === undefined || session.attempt !== loss.attempt || sessionHasEnded(session.state)) return null;
+    const lost = loss.why === 'closed' ? await isClosed(tx, loss) : await close(tx, loss);
+    if (!lost || session.attempt !== loss.attempt || !hasAttempt.includes(session.state)) return null;
     await deps.audit.append(tx, sessionChain(session.id), [
       {
         type: 'attempt.lost',
@@ -94,6 +92,27 @@ export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<vo
   if (outcome === 'ended') deps.signals.send('ended', loss.sessionId);
   else deps.signals.send('outbox', undefined);
   deps.servers.destroy(loss.serverId, { sessionId: loss.sessionId, attempt: loss.attempt });
+}
+
+/** The states in which an attempt is alive. */
+const hasAttempt: readonly SessionState[] = ['starting', 'running'];
+
+/** @returns whether it was alive until now */
+async function close(tx: Transaction, { sessionId, attempt }: Loss): Promise<boolean> {
+  const closed = await tx.query(
+    `UPDATE attempts SET state = 'lost', ended_at = now()
+     WHERE session_id = $1 AND attempt = $2 AND state = 'live' RETURNING attempt`,
+    [sessionId, attempt],
+  );
+  return closed.length > 0;
+}
+
+async function isClosed(tx: Transaction, { sessionId, attempt }: Loss): Promise<boolean> {
+  const live = await tx.query(
+    `SELECT FROM attempts WHERE session_id = $1 AND attempt = $2 AND state = 'live'`,
+    [sessionId, attempt],
+  );
+  return live.length === 0;
 }
 
 async function giveUp(
