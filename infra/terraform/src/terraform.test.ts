@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { declaredIn, readConfiguration, readProviderSchema } from './configuration.ts';
 import type { ConfigurationFile } from './configuration.ts';
+import { layoutFaults } from './layout.ts';
 import { argumentFaults } from './provider-arguments.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -21,6 +22,25 @@ function folders(): Map<string, ConfigurationFile[]> {
 test('the configuration is there and is HCL', () => {
   assert.ok(files.length >= 20, `${files.length} files`);
   assert.ok(declared.length >= 80, `${declared.length} resources and data sources`);
+});
+
+test('every file is laid out as terraform fmt writes it', async () => {
+  const faults = await Promise.all(files.map(({ path, text }) => layoutFaults(path, text)));
+  assert.deepEqual(faults.flat(), []);
+});
+
+test('the check of the layout can fail: indents, alignment and needless interpolation are found', async () => {
+  const good = 'resource "aws_kms_key" "x" {\n  description = var.name\n  policy      = var.policy\n}\n';
+  assert.deepEqual(await layoutFaults('a.tf', good), []);
+  assert.deepEqual(await layoutFaults('a.tf', good.replace('policy      =', 'policy =')), [
+    'a.tf:3: terraform fmt writes "  policy      = var.policy"',
+  ]);
+  assert.deepEqual(await layoutFaults('a.tf', good.replace('  description', 'description')), [
+    'a.tf:2: terraform fmt writes "  description = var.name"',
+  ]);
+  assert.deepEqual(await layoutFaults('a.tf', good.replace('= var.policy', '= "${var.policy}"')), [
+    'a.tf:3: terraform fmt takes away the quotes of "${var.policy}"',
+  ]);
 });
 
 test('every resource and argument is one that the provider takes', () => {
