@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { findProgram } from '../packages.ts';
 import { projectRoot } from '../project-root.ts';
 import { readVariables } from './configuration.ts';
 import { manifestFaults } from './kubernetes-schemas.ts';
@@ -77,19 +75,6 @@ test('every manifest is what the published schema of its kind takes', () => {
   const applied = documents.map((one) => anything.parse(one)).filter(({ kind }) => kind !== 'Kustomization');
   assert.ok(applied.length >= 10);
   assert.deepEqual(applied.flatMap(manifestFaults), []);
-});
-
-test('Kustomize makes of them what the schemas take, with the images by digest', (t) => {
-  const kubectl = findProgram('kubectl');
-  if (kubectl === undefined) return t.skip('kubectl: not on this machine');
-  const built = spawnSync(kubectl, ['kustomize', folder], { encoding: 'utf8', timeout: 60_000 });
-  assert.equal(built.status, 0, built.stderr);
-  const made = parseAllDocuments(built.stdout).map((document) => anything.parse(document.toJS()));
-  assert.ok(made.length >= 10);
-  assert.deepEqual(made.flatMap(manifestFaults), []);
-  const images = [...built.stdout.matchAll(/image: (\S+)/g)].map(([, image = '']) => image);
-  assert.equal(images.length, 2);
-  for (const image of images) assert.match(image, /@sha256:[0-9a-f]{64}$/);
 });
 
 test('the check against the schemas can fail: wrong types, unknown fields and kinds are found', () => {

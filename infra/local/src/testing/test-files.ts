@@ -67,6 +67,11 @@ export function needsPromtool(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noPromtool');
 }
 
+/** Whether a test needs kubectl: it skips with this key where none can be had. */
+export function needsKubectl(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noKubectl');
+}
+
 /** Whether a test needs a real PgBouncer: it skips with the key `pgbouncer` where none can be had. */
 export function needsPgbouncer(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noPgbouncer');

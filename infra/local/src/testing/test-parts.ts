@@ -14,12 +14,14 @@ import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
 import { startCeph } from './ceph.ts';
 import { findDockerEngine } from './docker-engine.ts';
+import { unpackKubectl } from './kubectl.ts';
 import { unpackSyslogNg } from './syslog-ng.ts';
 import {
   needsBrowser,
   needsCeph,
   needsCompose,
   needsEngine,
+  needsKubectl,
   needsPgbouncer,
   needsPromtool,
   needsRsyslog,
@@ -65,7 +67,8 @@ export async function bringUpTestParts(
     LEMNISCATE_TEST_DATABASE_URL: stores.databaseUrl,
     LEMNISCATE_TEST_REDIS_URL: stores.redisUrl,
     LEMNISCATE_TEST_S3_ENDPOINT: stores.s3.endpoint,
-    ...(files.some(needsRsyslog) ? bringUpSyslogNg(say) : {}),
+    ...(files.some(needsRsyslog) ? unpacked('LEMNISCATE_TEST_SYSLOG_NG', unpackSyslogNg, say) : {}),
+    ...(files.some(needsKubectl) ? unpacked('LEMNISCATE_TEST_KUBECTL', unpackKubectl, say) : {}),
     ...(files.some(needsCeph) ? await bringUpCeph(ports, unwinding, say) : {}),
     ...(files.some(needsEngine) ? await bringUpEngine(unwinding, say) : {}),
   };
@@ -81,10 +84,14 @@ function installOptional(wanted: Program, say: (line: string) => void): void {
   }
 }
 
-/** Where it cannot be had its tests skip with the key `syslog-ng`. */
-function bringUpSyslogNg(say: (line: string) => void): Environment {
+/** Where it cannot be had the tests that look for the variable skip. */
+function unpacked(
+  variable: string,
+  unpack: (say: (line: string) => void) => string,
+  say: (line: string) => void,
+): Environment {
   try {
-    return { LEMNISCATE_TEST_SYSLOG_NG: unpackSyslogNg(say) };
+    return { [variable]: unpack(say) };
   } catch (error) {
     if (!isCodedError(error, 'package_missing')) throw error;
     say(colours.yellow(error.message));

@@ -39,7 +39,12 @@ export function unpackPackages(wanted: UnpackedPackages, say: (line: string) => 
   const draft = `${root}.${process.pid}`;
   mkdirSync(draft, { recursive: true });
   try {
-    run('apt-get', ['download', '-qq', ...packages], draft);
+    const download = ['download', '-qq', ...packages];
+    if (spawnSync('apt-get', download, { cwd: draft, timeout: 300_000 }).status !== 0) {
+      // a new machine may have no package lists, or old ones
+      run('apt-get', ['update', '-qq'], draft);
+      run('apt-get', download, draft);
+    }
     for (const file of readdirSync(draft).filter((entry) => entry.endsWith('.deb')))
       run('dpkg-deb', ['-x', file, '.'], draft);
     if (!existsSync(root)) renameSync(draft, root);
