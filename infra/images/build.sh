@@ -7,9 +7,12 @@
 # Needs root, Debian's apt and debootstrap, and a container engine (DOCKER_HOST is honoured). Idempotent: the tag carries a
 # digest of the recipe and its sources. With a registry at hand, use the Dockerfile beside it.
 # Reproducible: the same packages and sources give the same image id; times are SOURCE_DATE_EPOCH.
+#   IMAGE_PREFIX     before the image's name, such as registry.example.org/lemniscate (default: lemniscate)
 #   WITH_AGENTS=1    agent-server: with Claude Code and Codex (670 MB), which only bubblewrap sandboxes take from it
 #   DEBIAN_MIRROR    where debootstrap fetches from (default: its own)
 set -euo pipefail
+# what a stricter umask of the caller would leave out, account 10001 could not read
+umask 022
 target=${1:-}
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
 project=$(cd "$here/../.." && pwd)
@@ -36,7 +39,7 @@ digest=$({ cat "$here"/build.sh "$here"/*.mjs "$here"/stores/* "$project/package
   # shellcheck disable=SC2086
   cd "$project" && find shared/src $workspace infra/telemetry/src -type f -not -path '*/dist/*' -not -path '*/node_modules/*' \
     -not -name '*.test.ts' -print0 | sort -z | xargs -0 sha256sum; } | sha256sum | cut -c1-12)
-name=lemniscate/$target
+name=${IMAGE_PREFIX:-lemniscate}/$target
 tag=$name:$digest
 done_with() { docker tag "$tag" "$name:latest"; echo "$tag"; exit 0; }
 if docker image inspect "$tag" >/dev/null 2>&1; then say "$tag is there already"; done_with; fi
