@@ -23,20 +23,22 @@ test(
   },
 );
 
-test('every alert, and the fastest burn of each service level, is seen to fire', () => {
+test('every alert, and the fastest burn of each service level, is seen to fire and to keep silent', () => {
   const text = readFileSync(join(alerts, 'lemniscate.test.yml'), 'utf8');
   const cases = text.split(/^ *- eval_time: /m).slice(1);
   const fires = (name: string): boolean =>
     cases.some((one) => new RegExp(`alertname: ${name}\\s+exp_alerts:\\s+- exp_labels`).test(one));
+  const keepsSilent = (name: string): boolean =>
+    cases.some((one) => new RegExp(`alertname: ${name}\\s+exp_alerts: \\[\\]`).test(one));
   const names = [
     ...known.map(({ name }) => name),
     ...serviceLevels.map(({ name }) => `LemniscateBudgetBurn_${name}_1h`),
   ];
   assert.deepEqual(
-    names.filter((name) => !fires(name)),
+    names.filter((name) => !fires(name) || !keepsSilent(name)),
     [],
   );
-  assert.ok(!fires('LemniscateNothing'));
+  assert.ok(!fires('LemniscateNothing') && !keepsSilent('LemniscateNothing'));
 });
 
 test(
