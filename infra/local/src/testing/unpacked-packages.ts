@@ -29,8 +29,10 @@ export function unpackPackages(wanted: UnpackedPackages, say: (line: string) => 
   if (existsSync(join(root, proof))) return root;
   const missing = (why: string): CodedError =>
     new CodedError('package_missing', `Debian's ${name} cannot be unpacked (${why}).`, { packages });
+  const attempt = (program: string, args: readonly string[], cwd: string) =>
+    spawnSync(program, args, { cwd, encoding: 'utf8', timeout: 300_000 });
   const run = (program: string, args: readonly string[], cwd: string): void => {
-    const { status, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', timeout: 300_000 });
+    const { status, stderr } = attempt(program, args, cwd);
     if (status !== 0) throw missing(`${program}: ${stderr.slice(0, 300)}`);
   };
   if (findProgram('apt-get') === undefined || findProgram('dpkg-deb') === undefined)
@@ -40,7 +42,7 @@ export function unpackPackages(wanted: UnpackedPackages, say: (line: string) => 
   mkdirSync(draft, { recursive: true });
   try {
     const download = ['download', '-qq', ...packages];
-    if (spawnSync('apt-get', download, { cwd: draft, timeout: 300_000 }).status !== 0) {
+    if (attempt('apt-get', download, draft).status !== 0) {
       // a new machine may have no package lists, or old ones
       run('apt-get', ['update', '-qq'], draft);
       run('apt-get', download, draft);
