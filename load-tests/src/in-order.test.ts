@@ -4,12 +4,23 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { runInOrder, stagesFor, tellEnds } from './in-order.ts';
 
-const stages = stagesFor({ chaosMinutes: 2, soakMinutes: 3 });
+const plan = { short: false, chaosMinutes: 2, soakMinutes: 3, to: '/pages' };
+const stages = stagesFor(plan);
 
 test('the order is bench, sim, chaos, soak, and each is a program that is there', () => {
   assert.deepEqual(
     stages.map(({ name, args }) => [name, ...args].join(' ')),
-    ['bench', 'sim', 'chaos --minutes 2 --keep', 'soak --minutes 3', 'soak export export'],
+    [
+      'bench --to /pages',
+      'sim --to /pages',
+      'chaos --minutes 2 --keep --to /pages',
+      'soak --minutes 3',
+      'soak export export',
+    ],
+  );
+  assert.deepEqual(
+    stagesFor({ ...plan, short: true }).map(({ name }) => name),
+    stages.map(({ name }) => name),
   );
   for (const { script } of stages) assert.ok(existsSync(join(import.meta.dirname, script)), script);
 });
@@ -49,9 +60,15 @@ test('after a stop no other begins, and that is no good end', async () => {
     signal: stop.signal,
   });
   assert.deepEqual(
-    ends.map(({ exitCode }) => exitCode),
-    [0, null, null, null, null],
+    ends.map(({ ending }) => ending),
+    [0, 'not run', 'not run', 'not run', 'not run'],
   );
   assert.equal(tellEnds(ends).good, false);
   assert.equal(tellEnds(ends.slice(0, 1)).good, true);
+});
+
+test('a stage that was ended for its time is told as such', () => {
+  const { lines, good } = tellEnds([{ name: 'chaos', ending: 'too long', ms: 2_400_000 }]);
+  assert.deepEqual(lines, ['chaos          40.0 min  FAILED, was ended: it took too long']);
+  assert.equal(good, false);
 });

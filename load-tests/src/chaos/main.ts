@@ -5,7 +5,7 @@ import { describeMachine } from '../benchmark.ts';
 import { chaosPage } from './chaos-page.ts';
 import { runChaos } from './run-chaos.ts';
 
-// `npm run chaos [-- --seed N --minutes M --rate SESSIONS_PER_SECOND --no-real --json --keep]`: ends with 1 when a promise
+// `npm run chaos [-- --seed N --minutes M --rate SESSIONS_PER_SECOND --no-real --json --keep --to FOLDER]`: ends with 1 when a promise
 // was broken. The seed is printed; the same seed gives the same work and the same faults at the same times again.
 
 const { values } = parseArgs({
@@ -15,8 +15,9 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '4' },
     'no-real': { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
-    /** Writes `docs/operations/chaos-run.md`, the page of one long run. */
+    /** Writes `chaos-run.md`, the page of one long run. */
     keep: { type: 'boolean', default: false },
+    to: { type: 'string', default: join(import.meta.dirname, '../../../docs/operations') },
   },
 });
 const [seed, minutes, perSecond] = [Number(values.seed), Number(values.minutes), Number(values.rate)];
@@ -42,7 +43,7 @@ const report = await runChaos({
 });
 if (values.keep)
   writeFileSync(
-    join(import.meta.dirname, '../../../docs/operations/chaos-run.md'),
+    join(values.to, 'chaos-run.md'),
     chaosPage(report, new Date().toISOString().slice(0, 10), describeMachine()),
   );
 console.log(values.json ? JSON.stringify(report) : describe());

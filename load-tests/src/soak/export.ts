@@ -58,7 +58,7 @@ async function soakExporter(): Promise<boolean> {
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
     });
-    const [code] = (await once(child, 'exit')) as [number | null];
+    const [code] = (await once(child, 'close')) as [number | null];
     if (code !== 0) return false;
     const report = reportSchema.parse(JSON.parse(text));
     console.log(JSON.stringify(report));

@@ -28,6 +28,9 @@ const atOnce = Number(values.sessions);
 if (!(soakMs > 0) || !(atOnce >= 1))
   throw new Error('usage: soak [--minutes N] [--sessions N], both above 0');
 
+// looks and sessions end, and the fleet is stopped in order
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 const scratch = mkdtempSync(join(tmpdir(), 'lemniscate-soak-'));
 chmodSync(scratch, 0o755);
 const environment = { ...process.env, LEMNISCATE_DATA: join(scratch, 'data') };
@@ -45,19 +48,24 @@ async function soak(site: Fleet): Promise<boolean> {
   const client = createApiClient({ url: site.apiUrl, token });
   const repositoryFolder = openSampleRepository(site.data);
   const began = performance.now();
-  const goesOn = (): boolean => performance.now() - began < soakMs;
+  const goesOn = (): boolean => !stopping.signal.aborted && performance.now() - began < soakMs;
   const ends: string[] = [];
   const seen = new Map<string, Holding[]>(site.services.map(({ name }) => [name, []]));
   const watch = async (): Promise<void> => {
     // A hundred looks at least, and one a minute at most.
-    for (const every = Math.min(60_000, soakMs / 100); goesOn(); await sleep(every))
+    for (const every = Math.min(60_000, soakMs / 100); goesOn(); await pause(every))
       for (const service of site.services) {
         const holding = holdingOf(service.pid(), performance.now() - began);
         if (holding !== null) seen.get(service.name)?.push(holding);
       }
   };
   const work = async (): Promise<void> => {
-    while (goesOn()) ends.push(await runOne(client, repositoryFolder));
+    while (goesOn())
+      try {
+        ends.push(await runOne(client, repositoryFolder));
+      } catch (error) {
+        if (!stopping.signal.aborted) throw error;
+      }
   };
   await Promise.all([watch(), ...Array.from({ length: atOnce }, work)]);
 
@@ -72,6 +80,7 @@ async function soak(site: Fleet): Promise<boolean> {
     ...site.services.flatMap(({ name, restarts }) =>
       restarts() === 0 ? [] : [`${name}: was started again ${restarts()} times`],
     ),
+    ...(stopping.signal.aborted ? ['it was stopped before its time'] : []),
     ...ends.filter((state) => state !== 'completed').map((state) => `a session ended as ${state}`),
   ];
   for (const fault of faults) console.error(`  ${fault}`);
@@ -80,13 +89,20 @@ async function soak(site: Fleet): Promise<boolean> {
   return faults.length === 0;
 }
 
+/** Sleeps, or until we are to stop. */
+async function pause(ms: number): Promise<void> {
+  await sleep(ms, undefined, { signal: stopping.signal }).catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error;
+  });
+}
+
 function mebibytes(bytes: number): string {
   return (bytes / 1024 / 1024).toFixed(1);
 }
 
 /** Runs one session to its end. @returns the state in which it ended */
 async function runOne(client: ApiClient, repositoryFolder: string): Promise<string> {
-  const signal = AbortSignal.timeout(10 * 60_000);
+  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(10 * 60_000)]);
   const request = { instruction: 'Fix the failing test.', execution: 'server', repositoryFolder } as const;
   const { session } = await openSession(client, request, signal);
   const following = followSession(client, { sessionId: session.id, after: 0, signal, patienceMs: 60_000 });
