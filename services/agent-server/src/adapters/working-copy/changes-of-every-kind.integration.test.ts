@@ -6,7 +6,6 @@ import {
   globSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -14,52 +13,12 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
-import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
-import type { WorkingCopies } from '../../application/ports/working-copies.ts';
-import { createBubblewrapDriver } from '../sandbox/bubblewrap/driver.ts';
-import { createWorkingCopies } from './working-copies.ts';
+import { test } from 'node:test';
+import { gitIn, openWorkingCopyBench, ownFolder, sandboxUser } from '../../testing/working-copy-bench.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'lemniscate-changes-'));
-const user =
-  process.getuid?.() === 0
-    ? { uid: 10_001, gid: 10_001 }
-    : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-let driver: SandboxDriver;
-let copies: WorkingCopies;
-
-before(() => {
-  chmodSync(root, 0o755);
-  driver = createBubblewrapDriver({ stateFolder: join(root, 'driver'), serverId: 'changes' });
-  copies = createWorkingCopies({
-    stateFolder: join(root, 'state'),
-    driver,
-    allowLocalPaths: true,
-    hosts: { privateHosts: [] },
-    maxRepositoryBytes: 64 * 1024 * 1024,
-    maxRepositoryFiles: 10_000,
-    maxMirrors: 20,
-    maxMirrorBytes: 1024 ** 3,
-    maxMirrorAgeMs: 3_600_000,
-    onSpareFailure: (error) => assert.fail(String(error)),
-  });
-});
-
-after(async () => {
-  await copies.close();
-  assert.deepEqual(await driver.list(), []);
-  rmSync(root, { recursive: true, force: true });
-});
-
-const gitIn = (folder: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.invalid', ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-
+const root = ownFolder('changes');
+const { copies } = openWorkingCopyBench(root);
 const put = (folder: string, path: string, content: string): void => {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), content);
@@ -109,7 +68,7 @@ async function lay(source: string, installed: readonly string[] = []) {
     repository: { kind: 'path', path: source },
     folder,
     installed,
-    user,
+    user: sandboxUser,
     signal: AbortSignal.timeout(60_000),
     deadlineMs: 60_000,
   });
@@ -170,7 +129,9 @@ test('what came with an environment is no change, be the changes few, none or th
 /** The host's own git directory of the only checkout of a source. */
 function checkoutOf(source: string): string {
   const head = gitIn(source, 'rev-parse', 'HEAD').trim();
-  const [checkout] = globSync(`mirrors/*/checkout-${head}-${user.uid}/git`, { cwd: join(root, 'state') });
+  const [checkout] = globSync(`mirrors/*/checkout-${head}-${sandboxUser.uid}/git`, {
+    cwd: join(root, 'state'),
+  });
   assert.ok(checkout !== undefined);
   return join(root, 'state', checkout);
 }

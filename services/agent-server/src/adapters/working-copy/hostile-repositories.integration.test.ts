@@ -5,7 +5,6 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -14,60 +13,31 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
-import type { WorkingCopies, WorkingCopy } from '../../application/ports/working-copies.ts';
-import { createBubblewrapDriver } from '../sandbox/bubblewrap/driver.ts';
-import { createWorkingCopies } from './working-copies.ts';
+import type { WorkingCopy } from '../../application/ports/working-copies.ts';
+import { gitIn, openWorkingCopyBench, ownFolder, sandboxUser } from '../../testing/working-copy-bench.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'lemniscate-hostile-'));
+const root = ownFolder('hostile');
 /** Whatever runs on the host makes a file here; whatever escapes writes or reads here. */
 const outside = join(root, 'outside');
-const user =
-  process.getuid?.() === 0
-    ? { uid: 10_001, gid: 10_001 }
-    : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-let driver: SandboxDriver;
-let copies: WorkingCopies;
 
 before(() => {
-  chmodSync(root, 0o755);
   mkdirSync(outside);
   chmodSync(outside, 0o777);
   writeFileSync(join(outside, 'secret'), 'of the host\n');
-  driver = createBubblewrapDriver({ stateFolder: join(root, 'driver'), serverId: 'hostile' });
-  copies = createWorkingCopies({
-    stateFolder: join(root, 'state'),
-    driver,
-    allowLocalPaths: true,
-    hosts: { privateHosts: [] },
-    maxRepositoryBytes: 64 * 1024 * 1024,
-    maxRepositoryFiles: 150_000,
-    maxMirrors: 20,
-    maxMirrorBytes: 8 * 1024 ** 3,
-    maxMirrorAgeMs: 3_600_000,
-    onSpareFailure: (error) => assert.fail(String(error)),
-  });
+});
+// before the bench is taken down, and the folder with it
+after(() => {
+  assert.deepEqual(readdirSync(outside), ['secret'], 'nothing ran on the host and nothing was written there');
 });
 
-after(async () => {
-  await copies.close();
-  assert.deepEqual(readdirSync(outside), ['secret'], 'nothing ran on the host and nothing was written there');
-  assert.deepEqual(await driver.list(), []);
-  rmSync(root, { recursive: true, force: true });
-});
+const { copies } = openWorkingCopyBench(root);
 
 function repository(prepare: (folder: string, git: (...args: string[]) => string) => void): string {
   const folder = join(root, `repository-${randomUUID()}`);
   mkdirSync(folder);
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.invalid', ...args], {
-      cwd: folder,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    }).trim();
+  const git = (...args: string[]) => gitIn(folder, ...args).trim();
   git('init', '-q', '-b', 'main');
   writeFileSync(join(folder, 'README.md'), 'hostile\n');
   git('add', '-A');
@@ -83,7 +53,7 @@ async function lay(path: string): Promise<{ copy: WorkingCopy; folder: string }>
     projectId: 'p',
     repository: { kind: 'path', path },
     folder,
-    user,
+    user: sandboxUser,
     signal: AbortSignal.timeout(240_000),
     deadlineMs: 240_000,
   });

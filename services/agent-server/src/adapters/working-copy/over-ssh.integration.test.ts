@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { FetchDepth } from '@lemniscate/shared/repository/source.ts';
@@ -15,15 +13,10 @@ import type { SshServer } from '../../testing/ssh-server.ts';
 import { noSshd, startSshServer } from '../../testing/ssh-server.ts';
 import { createBubblewrapDriver } from '../sandbox/bubblewrap/driver.ts';
 import type { FetchHosts } from './fetch-host.ts';
-import { createWorkingCopies } from './working-copies.ts';
-
-const user =
-  process.getuid?.() === 0
-    ? { uid: 10_001, gid: 10_001 }
-    : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+import { gitIn, openWorkingCopies, ownFolder, sandboxUser } from '../../testing/working-copy-bench.ts';
 
 describe('a repository over ssh', { skip: noSshd }, () => {
-  const root = mkdtempSync(join(tmpdir(), 'lemniscate-ssh-'));
+  const root = ownFolder('ssh');
   const source = join(root, "it's a repository");
   let authority: TestAuthority;
   let lfs: LfsServer;
@@ -31,14 +24,9 @@ describe('a repository over ssh', { skip: noSshd }, () => {
   let driver: SandboxDriver;
   const contents = 'large\n'.repeat(2_000);
 
-  const git = (...args: string[]): void =>
-    void execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.invalid', ...args], {
-      cwd: source,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+  const git = (...args: string[]): void => void gitIn(source, ...args);
 
   before(async () => {
-    chmodSync(root, 0o755);
     authority = await createTestAuthority(root);
     lfs = await startLfsServer(root, await authority.issue('git', 'https://git.invalid'));
     // as git hosts have it: lets in whom ssh let in, for this repository alone
@@ -67,7 +55,7 @@ echo '{"href":"https://${lfs.host}/info/lfs","header":{"authorization":"for a wh
     const id = randomUUID();
     const folder = join(root, `workspace-${id}`);
     mkdirSync(folder);
-    const copies = createWorkingCopies({
+    const copies = openWorkingCopies({
       stateFolder: join(root, `state-${id}`),
       driver,
       allowLocalPaths: false,
@@ -76,12 +64,6 @@ echo '{"href":"https://${lfs.host}/info/lfs","header":{"authorization":"for a wh
         authorityFile: authority.caFile,
         ...(given === undefined ? {} : { ssh: given }),
       },
-      maxRepositoryBytes: 64 * 1024 * 1024,
-      maxRepositoryFiles: 1000,
-      maxMirrors: 1,
-      maxMirrorBytes: 1024 ** 3,
-      maxMirrorAgeMs: 3_600_000,
-      onSpareFailure: (error) => assert.fail(String(error)),
     });
     const copy = await copies.lay({
       projectId: 'p',
@@ -91,7 +73,7 @@ echo '{"href":"https://${lfs.host}/info/lfs","header":{"authorization":"for a wh
         ...(fetch === undefined ? {} : { fetch }),
       },
       folder,
-      user,
+      user: sandboxUser,
       signal: AbortSignal.timeout(60_000),
       deadlineMs: 60_000,
     });

@@ -1,73 +1,25 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import type { FetchDepth } from '@lemniscate/shared/repository/source.ts';
-import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
-import type { Revision, WorkingCopies } from '../../application/ports/working-copies.ts';
-import { createBubblewrapDriver } from '../sandbox/bubblewrap/driver.ts';
-import { createWorkingCopies } from './working-copies.ts';
+import type { Revision } from '../../application/ports/working-copies.ts';
+import { gitIn, openWorkingCopyBench, ownFolder, sandboxUser } from '../../testing/working-copy-bench.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'lemniscate-parts-'));
+const root = ownFolder('parts');
+const { copies } = openWorkingCopyBench(root);
 const mirrors = join(root, 'state', 'mirrors');
 const commits = 80;
-const user =
-  process.getuid?.() === 0
-    ? { uid: 10_001, gid: 10_001 }
-    : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-let driver: SandboxDriver;
-let copies: WorkingCopies;
-let source: string;
+const source = join(root, 'source');
 
-const git = (folder: string, ...args: string[]): string =>
-  execFileSync(
-    'git',
-    ['-c', 'user.name=T', '-c', 'user.email=t@example.invalid', '-c', 'safe.directory=*', ...args],
-    {
-      cwd: folder,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  ).trim();
+const git = (folder: string, ...args: string[]): string => gitIn(folder, ...args).trim();
 
 before(() => {
-  chmodSync(root, 0o755);
-  driver = createBubblewrapDriver({ stateFolder: join(root, 'driver'), serverId: 'parts' });
-  copies = createWorkingCopies({
-    stateFolder: join(root, 'state'),
-    driver,
-    allowLocalPaths: true,
-    hosts: { privateHosts: [] },
-    maxRepositoryBytes: 64 * 1024 * 1024,
-    maxRepositoryFiles: 150_000,
-    maxMirrors: 20,
-    maxMirrorBytes: 8 * 1024 ** 3,
-    maxMirrorAgeMs: 3_600_000,
-    onSpareFailure: (error) => assert.fail(String(error)),
-  });
-  source = join(root, 'source');
   mkdirSync(source);
   git(source, 'init', '-q', '-b', 'main');
   // a large file that changed with every commit: what makes a history heavy
   for (let number = 1; number <= commits; number += 1) change(String(number));
-});
-
-after(async () => {
-  await copies.close();
-  assert.deepEqual(await driver.list(), []);
-  rmSync(root, { recursive: true, force: true });
 });
 
 function change(text: string): string {
@@ -86,7 +38,7 @@ async function lay(fetch: FetchDepth | undefined, restoredFrom?: string) {
     projectId: 'p',
     repository: { kind: 'path', path: source, ...(fetch === undefined ? {} : { fetch }) },
     folder,
-    user,
+    user: sandboxUser,
     ...(restoredFrom === undefined ? {} : { restoredFrom }),
     fill: async (found) => {
       revision = found;

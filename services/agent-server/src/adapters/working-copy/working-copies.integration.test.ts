@@ -3,10 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
-  chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -15,46 +13,20 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
-import type { SandboxDriver } from '../../application/ports/sandbox-driver.ts';
-import type { WorkingCopies, WorkingCopy } from '../../application/ports/working-copies.ts';
-import { createBubblewrapDriver } from '../sandbox/bubblewrap/driver.ts';
-import { createWorkingCopies } from './working-copies.ts';
+import type { WorkingCopy } from '../../application/ports/working-copies.ts';
+import {
+  gitIn,
+  openWorkingCopies,
+  openWorkingCopyBench,
+  ownFolder,
+  sandboxUser,
+} from '../../testing/working-copy-bench.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'lemniscate-wc-'));
-const user =
-  process.getuid?.() === 0
-    ? { uid: 10_001, gid: 10_001 }
-    : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-let driver: SandboxDriver;
-let copies: WorkingCopies;
-
-before(() => {
-  chmodSync(root, 0o755);
-  driver = createBubblewrapDriver({ stateFolder: join(root, 'driver'), serverId: 'wc' });
-  copies = createWorkingCopies({
-    stateFolder: join(root, 'state'),
-    driver,
-    allowLocalPaths: true,
-    hosts: { privateHosts: [] },
-    maxRepositoryBytes: 64 * 1024 * 1024,
-    maxRepositoryFiles: 150_000,
-    maxMirrors: 2,
-    maxMirrorBytes: 8 * 1024 ** 3,
-    maxMirrorAgeMs: 3_600_000,
-    onSpareFailure: (error) => assert.fail(String(error)),
-  });
-});
-
-after(async () => {
-  await copies.close();
-  assert.deepEqual(await driver.list(), []);
-  rmSync(root, { recursive: true, force: true });
-});
-
+const root = ownFolder('wc');
+const { driver, copies } = openWorkingCopyBench(root, { maxMirrors: 2 });
 interface Source {
   readonly folder: string;
   git(...args: string[]): string;
@@ -64,24 +36,7 @@ interface Source {
 function source(): Source {
   const folder = join(root, `source-${randomUUID()}`);
   mkdirSync(folder);
-  const git = (...args: string[]) =>
-    execFileSync(
-      'git',
-      [
-        '-c',
-        'user.name=T',
-        '-c',
-        'user.email=t@example.invalid',
-        '-c',
-        'protocol.file.allow=always',
-        ...args,
-      ],
-      {
-        cwd: folder,
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    ).trim();
+  const git = (...args: string[]) => gitIn(folder, '-c', 'protocol.file.allow=always', ...args).trim();
   git('init', '-q', '-b', 'main');
   return {
     folder,
@@ -109,7 +64,7 @@ async function lay(
     projectId,
     repository,
     folder,
-    user,
+    user: sandboxUser,
     signal: AbortSignal.timeout(60_000),
     deadlineMs: 60_000,
   });
@@ -132,7 +87,7 @@ test('a copy has the files, belongs to the commands’ user, and its diff applie
   assert.equal(copy.baseTree, of.git('rev-parse', 'HEAD^{tree}'));
   assert.equal(readFileSync(join(folder, 'dir/é\n.txt'), 'utf8'), 'odd name\n');
   assert.equal(lstatSync(join(folder, 'link')).isSymbolicLink(), true);
-  assert.equal(lstatSync(join(folder, 'src/a.js')).uid, user.uid);
+  assert.equal(lstatSync(join(folder, 'src/a.js')).uid, sandboxUser.uid);
 
   const clean = await copy.diff();
   assert.deepEqual(clean.summary.files, []);
@@ -314,23 +269,12 @@ test('what is no repository, has no commit, or may not be read is named', async 
   await assert.rejects(lay({ ...path(of), kind: 'path', path: of.folder, revision: 'nope' }), {
     code: 'revision_missing',
   });
-  const strict = createWorkingCopies({
-    stateFolder: join(root, 'strict'),
-    driver,
-    allowLocalPaths: false,
-    hosts: { privateHosts: [] },
-    maxRepositoryBytes: 1,
-    maxRepositoryFiles: 150_000,
-    maxMirrors: 1,
-    maxMirrorBytes: 8 * 1024 ** 3,
-    maxMirrorAgeMs: 3_600_000,
-    onSpareFailure: (error) => assert.fail(String(error)),
-  });
+  const strict = openWorkingCopies({ stateFolder: join(root, 'strict'), driver, allowLocalPaths: false });
   const request = {
     projectId: 'p',
     repository: path(of),
     folder: root,
-    user,
+    user: sandboxUser,
     signal: AbortSignal.timeout(1000),
     deadlineMs: 1000,
   };

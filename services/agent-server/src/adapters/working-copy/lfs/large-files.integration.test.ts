@@ -4,11 +4,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   appendFileSync,
-  chmodSync,
   globSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -16,64 +14,27 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { bundledLargeFilesRef, parseLfsPointer } from '@lemniscate/shared/repository/lfs-pointer.ts';
 import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
-import type { SandboxDriver } from '../../../application/ports/sandbox-driver.ts';
-import type { WorkingCopies } from '../../../application/ports/working-copies.ts';
 import { createTestAuthority } from '../../../testing/certificates.ts';
-import type { LfsServer } from '../../../testing/lfs-server.ts';
 import { startLfsServer } from '../../../testing/lfs-server.ts';
-import { createBubblewrapDriver } from '../../sandbox/bubblewrap/driver.ts';
-import { createWorkingCopies } from '../working-copies.ts';
+import { gitIn, openWorkingCopyBench, ownFolder, sandboxUser } from '../../../testing/working-copy-bench.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'lemniscate-lfs-'));
+const root = ownFolder('lfs');
 const served = join(root, 'served');
-const user =
-  process.getuid?.() === 0
-    ? { uid: 10_001, gid: 10_001 }
-    : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-let driver: SandboxDriver;
-let copies: WorkingCopies;
-let server: LfsServer;
-
-before(async () => {
-  chmodSync(root, 0o755);
-  mkdirSync(served);
-  const authority = await createTestAuthority(root);
-  server = await startLfsServer(served, await authority.issue('git', 'https://git.invalid'));
-  driver = createBubblewrapDriver({ stateFolder: join(root, 'driver'), serverId: 'lfs' });
-  copies = createWorkingCopies({
-    stateFolder: join(root, 'state'),
-    driver,
-    allowLocalPaths: true,
-    hosts: { privateHosts: ['localhost'], authorityFile: authority.caFile },
-    maxRepositoryBytes: 64 * 1024 * 1024,
-    maxRepositoryFiles: 10_000,
-    maxMirrors: 50,
-    maxMirrorBytes: 1024 ** 3,
-    maxMirrorAgeMs: 3_600_000,
-    onSpareFailure: (error) => assert.fail(String(error)),
-  });
-});
-
-after(async () => {
-  await copies.close();
-  await server.close();
-  assert.deepEqual(await driver.list(), []);
-  rmSync(root, { recursive: true, force: true });
+mkdirSync(served);
+const authority = await createTestAuthority(root);
+const server = await startLfsServer(served, await authority.issue('git', 'https://git.invalid'));
+after(() => server.close());
+const { copies } = openWorkingCopyBench(root, {
+  hosts: { privateHosts: ['localhost'], authorityFile: authority.caFile },
+  maxRepositoryFiles: 10_000,
 });
 
 const attributes = '*.bin filter=lfs diff=lfs merge=lfs -text\n';
-const gitIn = (folder: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.invalid', ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
 const put = (folder: string, path: string, content: string | Buffer): void => {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), content);
@@ -103,7 +64,14 @@ async function lay(repository: OrderedRepository) {
   const folder = join(root, `workspace-${randomUUID()}`);
   mkdirSync(folder);
   const signal = AbortSignal.timeout(60_000);
-  const copy = await copies.lay({ projectId: 'p', repository, folder, user, signal, deadlineMs: 60_000 });
+  const copy = await copies.lay({
+    projectId: 'p',
+    repository,
+    folder,
+    user: sandboxUser,
+    signal,
+    deadlineMs: 60_000,
+  });
   return { copy, folder };
 }
 
@@ -130,7 +98,7 @@ test('contents are laid, are no change, and a changed one leaves whole and appli
   assert.equal(readFileSync(join(folder, 'a.bin'), 'utf8'), content('a'));
   assert.equal(readFileSync(join(folder, 'deep/odd\n name.bin'), 'utf8'), content('odd'));
   assert.equal(readFileSync(join(folder, 'no attribute'), 'utf8'), alike);
-  assert.equal(lstatSync(join(folder, 'a.bin')).uid, user.uid);
+  assert.equal(lstatSync(join(folder, 'a.bin')).uid, sandboxUser.uid);
   assert.equal(copy.baseTree, gitIn(source, 'rev-parse', 'HEAD^{tree}').trim());
   assert.deepEqual((await copy.diff()).summary.files, []);
   const own = ['-c', 'safe.directory=*', 'status', '--porcelain'];
