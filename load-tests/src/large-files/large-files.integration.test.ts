@@ -4,19 +4,21 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { createTestAuthority } from '@lemniscate/agent-server/testing/certificates.ts';
 import { startLfsServer } from '@lemniscate/agent-server/testing/lfs-server.ts';
 import type { LfsServer } from '@lemniscate/agent-server/testing/lfs-server.ts';
 import { policyVersionSchema } from '@lemniscate/shared/api/project.ts';
 import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import {
+  endFleet,
   followToEnd,
   makeRepository,
   runSession,
   startTestFleet,
 } from '@lemniscate/local/end-to-end/test-fleet.ts';
 import type { FollowedSession, TestFleet } from '@lemniscate/local/end-to-end/test-fleet.ts';
+import { undoneAfterTests } from '@lemniscate/local/testing/undone-after.ts';
 
 let hostFolder: string;
 let gitHost: LfsServer;
@@ -31,14 +33,23 @@ const instruction = 'run `sh work.sh`';
 const contents = 'weights\n'.repeat(50_000);
 const digest = (bytes: string): string => createHash('sha256').update(bytes).digest('hex');
 
+const undo = undoneAfterTests();
 before(async () => {
-  hostFolder = mkdtempSync(join(tmpdir(), 'lemniscate-git-host-'));
+  hostFolder = undo.adopt(mkdtempSync(join(tmpdir(), 'lemniscate-git-host-')), (folder) =>
+    rmSync(folder, { recursive: true, force: true }),
+  );
   const authority = await createTestAuthority(hostFolder);
-  gitHost = await startLfsServer(hostFolder, await authority.issue('git', 'https://git.invalid'));
-  site = await startTestFleet({
-    LEMNISCATE_FETCH_CA: authority.caFile,
-    LEMNISCATE_FETCH_PRIVATE_HOSTS: 'localhost',
-  });
+  gitHost = undo.adopt(
+    await startLfsServer(hostFolder, await authority.issue('git', 'https://git.invalid')),
+    (host) => host.close(),
+  );
+  site = undo.adopt(
+    await startTestFleet({
+      LEMNISCATE_FETCH_CA: authority.caFile,
+      LEMNISCATE_FETCH_PRIVATE_HOSTS: 'localhost',
+    }),
+    endFleet,
+  );
   for (const [id, repository] of [
     ['as-they-are', ''],
     ['with-contents', 'repository: {lfs: required}\n'],
@@ -46,12 +57,6 @@ before(async () => {
     const policy = `tools: {run_command: allow}\nfreeCommands: [sh]\n${repository}`;
     await site.client.json('/v1/projects', policyVersionSchema, { method: 'POST', body: { id, policy } });
   }
-});
-
-after(async () => {
-  await site.stop();
-  await gitHost.close();
-  rmSync(hostFolder, { recursive: true, force: true });
 });
 
 const filesWith = (pointer: string): Record<string, string> => ({

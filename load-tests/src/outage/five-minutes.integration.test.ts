@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { createLease } from '@lemniscate/agent-server/application/lease.ts';
 import type { Lease } from '@lemniscate/agent-server/application/lease.ts';
 import { createDatabase } from '@lemniscate/dispatcher/adapters/postgres/database.ts';
@@ -20,6 +20,7 @@ import type { TcpProxy } from '@lemniscate/dispatcher/testing/tcp-proxy.ts';
 import { createTestRecord } from '@lemniscate/dispatcher/testing/traffic/record.ts';
 import type { TestRecord } from '@lemniscate/dispatcher/testing/traffic/record.ts';
 import { openTestSession } from '@lemniscate/dispatcher/testing/traffic/session.ts';
+import { undoneAfterTests } from '@lemniscate/local/testing/undone-after.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 
 // Five minutes without Postgres, without a dispatcher and without Redis, by a clock that the test turns: the reaper, the
@@ -38,12 +39,14 @@ let redis: ReturnType<typeof connectRedis>;
 let now = 0;
 const clock = { now: () => new Date(), monotonicMs: () => now };
 
+const undo = undoneAfterTests();
+
 before(async () => {
-  record = await createTestRecord();
+  record = undo.adopt(await createTestRecord(), (one) => one.close());
   await record.database.query(
     `INSERT INTO agent_servers (id, url, pool, capacity) VALUES ('server-a', 'https://127.0.0.1:1', 'default', 9)`,
   );
-  proxy = await startTcpProxy(Number(record.url.port));
+  proxy = undo.adopt(await startTcpProxy(Number(record.url.port)), (one) => one.close());
   const url = new URL(record.url);
   url.port = String(proxy.port);
   database = createDatabase({
@@ -52,17 +55,12 @@ before(async () => {
     statementTimeoutMs: 20_000,
     onConnectionError: () => undefined,
   });
-  ownRedis = await startOwnRedis();
+  undo.defer(() => database.close());
+  ownRedis = undo.adopt(await startOwnRedis(), (one) => one.remove());
   // Quick to say that it is away: the test asks often.
   redis = connectRedis(ownRedis.url, () => undefined);
+  undo.defer(() => redis.disconnect());
   redis.options.retryStrategy = () => 20;
-});
-after(async () => {
-  redis.disconnect();
-  await ownRedis.remove();
-  await database.close();
-  proxy.close();
-  await record.close();
 });
 
 /** One dispatcher's life: what it counts begins with it. */

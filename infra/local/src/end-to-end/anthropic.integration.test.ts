@@ -5,13 +5,14 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { loadScripts } from '@lemniscate/dispatcher/adapters/model/scripted/load-scripts.ts';
 import {
   createScriptedProvider,
   scriptedModel,
 } from '@lemniscate/dispatcher/adapters/model/scripted/scripted-provider.ts';
-import { runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
+import { endFleet, runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 /** What reached the provider's address: a server on this machine that speaks the Messages API in the vendor's place. */
@@ -27,6 +28,8 @@ let upstream: Server;
 let site: TestFleet;
 /** Answers to give before the real ones. */
 const faults: { status: number; headers?: Record<string, string> }[] = [];
+
+const undo = undoneAfterTests();
 
 before(async () => {
   const provider = createScriptedProvider({ newId: () => randomUUID(), scripts: await loadScripts() });
@@ -57,19 +60,20 @@ before(async () => {
       (error: unknown) => response.destroy(error as Error),
     );
   });
+  undo.defer(() => {
+    upstream.closeAllConnections();
+    upstream.close();
+  });
   upstream.listen(0, '127.0.0.1');
   await once(upstream, 'listening');
   const { port } = upstream.address() as AddressInfo;
-  site = await startTestFleet({
-    ANTHROPIC_API_KEY: key,
-    ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
-  });
-});
-
-after(async () => {
-  await site.stop();
-  upstream.closeAllConnections();
-  upstream.close();
+  site = undo.adopt(
+    await startTestFleet({
+      ANTHROPIC_API_KEY: key,
+      ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
+    }),
+    endFleet,
+  );
 });
 
 test('with a key the sessions’ model is Anthropic’s, priced by the model that served it', async () => {

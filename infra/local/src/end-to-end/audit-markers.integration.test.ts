@@ -8,15 +8,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { followSession } from '@lemniscate/cli/follow/event-stream.ts';
 import { sessionPageSchema, sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import type { RepositorySource } from '@lemniscate/shared/repository/source.ts';
 import { Client } from 'pg';
 import { z } from 'zod';
+import { undoneAfterTests } from '../testing/undone-after.ts';
 import { fileSays } from './file-says.ts';
-import { makeRepository, runSession, startTestFleet } from './test-fleet.ts';
+import { endFleet, makeRepository, runSession, startTestFleet } from './test-fleet.ts';
 import type { FollowedSession, TestFleet } from './test-fleet.ts';
 
 // Markers in every channel through which content comes into the fleet. None may be found where content must not be:
@@ -58,8 +59,14 @@ async function readSegments(): Promise<Map<string, string>> {
 }
 const scratch = mkdtempSync(join(tmpdir(), 'lemniscate-markers-'));
 
+const undo = undoneAfterTests();
+undo.defer(() => rmSync(scratch, { recursive: true, force: true }));
 before(async () => {
   receiver.listen(0, '127.0.0.1');
+  undo.defer(() => {
+    receiver.closeAllConnections();
+    receiver.close();
+  });
   await once(receiver, 'listening');
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   const sinks = join(scratch, 'sinks.json');
@@ -71,23 +78,20 @@ before(async () => {
   );
   if (s3 !== undefined)
     assert.equal((await fetch(`${s3}/${segments.bucket}`, { method: 'PUT' })).status, 200);
-  site = await startTestFleet({
-    LEMNISCATE_MARKERS_KEY: 's',
-    PLANTED_ENVIRONMENT: marker('environment'),
-    LEMNISCATE_CHECKPOINT_SECONDS: '1',
-    LEMNISCATE_LOG_CHECKPOINT_SECONDS: '1',
-    LEMNISCATE_SINKS: sinks,
-    OTEL_EXPORTER_OTLP_ENDPOINT: url,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    OTEL_BSP_SCHEDULE_DELAY: '100',
-    OTEL_METRIC_EXPORT_INTERVAL: '500',
-  });
-});
-after(async () => {
-  await site.stop();
-  receiver.closeAllConnections();
-  receiver.close();
-  rmSync(scratch, { recursive: true, force: true });
+  site = undo.adopt(
+    await startTestFleet({
+      LEMNISCATE_MARKERS_KEY: 's',
+      PLANTED_ENVIRONMENT: marker('environment'),
+      LEMNISCATE_CHECKPOINT_SECONDS: '1',
+      LEMNISCATE_LOG_CHECKPOINT_SECONDS: '1',
+      LEMNISCATE_SINKS: sinks,
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+      OTEL_METRIC_EXPORT_INTERVAL: '500',
+    }),
+    endFleet,
+  );
 });
 
 /** Every line of a folder's files that holds a marker, as `file: line`. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { z } from 'zod';
 import { verifySessionChain } from '@lemniscate/cli/audit-check.ts';
 import { readPatch } from '@lemniscate/cli/commands/diff-decision.ts';
@@ -9,13 +9,8 @@ import type { SessionEvent } from '@lemniscate/shared/protocol/session-event.ts'
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
-import {
-  assertNothingRuns,
-  makeRepository,
-  positionsAreDense,
-  shortLeases,
-  startTestFleet,
-} from './test-fleet.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
+import { endFleet, makeRepository, positionsAreDense, shortLeases, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { killServerOf, watchSession } from './watched-session.ts';
 import type { WatchedSession } from './watched-session.ts';
@@ -27,30 +22,29 @@ let folder: string;
 const tools = 'write_file: allow, edit_file: allow, read_file: allow, run_command: allow';
 const modes = ['own', 'hosted'] as const;
 
+const undo = undoneAfterTests();
+
 before(async () => {
-  upstream = await startScriptedUpstream();
-  site = await startTestFleet({
-    ...shortLeases,
-    ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
-    ANTHROPIC_BASE_URL: upstream.url,
-    OPENAI_API_KEY: 'sk-oai-test-0123456789',
-    OPENAI_BASE_URL: upstream.url,
-    LEMNISCATE_PAUSE_AFTER_SECONDS: '2',
-    LEMNISCATE_CHECKPOINT_SECONDS: '1',
-    LEMNISCATE_MAX_LOSSES: '2',
-  });
+  upstream = undo.adopt(await startScriptedUpstream(), (one) => one.close());
+  site = undo.adopt(
+    await startTestFleet({
+      ...shortLeases,
+      ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
+      ANTHROPIC_BASE_URL: upstream.url,
+      OPENAI_API_KEY: 'sk-oai-test-0123456789',
+      OPENAI_BASE_URL: upstream.url,
+      LEMNISCATE_PAUSE_AFTER_SECONDS: '2',
+      LEMNISCATE_CHECKPOINT_SECONDS: '1',
+      LEMNISCATE_MAX_LOSSES: '2',
+    }),
+    endFleet,
+  );
   folder = makeRepository(site.scratch, 'plain', { 'README.md': 'A project.\n' });
   for (const mode of modes)
     await post('/v1/projects', {
       id: mode,
       policy: `cli: {tools: ${mode}}\ntools: {${tools}}\nfreeCommands: [sleep, 'true', cat, echo]\n`,
     });
-});
-
-after(async () => {
-  await site.stop();
-  await upstream.close();
-  await assertNothingRuns(site.scratch);
 });
 
 const post = (path: string, body: object = {}) =>

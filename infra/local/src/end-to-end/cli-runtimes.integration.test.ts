@@ -1,34 +1,36 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { z } from 'zod';
 import { toolCallViewSchema } from '@lemniscate/shared/api/session.ts';
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
-import { makeRepository, positionsAreDense, runSession, startTestFleet } from './test-fleet.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
+import { endFleet, makeRepository, positionsAreDense, runSession, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const keys = { anthropic: 'sk-ant-test-0123456789', openai: 'sk-oai-test-0123456789' };
 let upstream: ScriptedUpstream;
 let site: TestFleet;
 
+const undo = undoneAfterTests();
+
 before(async () => {
-  upstream = await startScriptedUpstream();
-  site = await startTestFleet({
-    ANTHROPIC_API_KEY: keys.anthropic,
-    ANTHROPIC_BASE_URL: upstream.url,
-    OPENAI_API_KEY: keys.openai,
-    OPENAI_BASE_URL: upstream.url,
-  });
+  upstream = undo.adopt(await startScriptedUpstream(), (one) => one.close());
+  site = undo.adopt(
+    await startTestFleet({
+      ANTHROPIC_API_KEY: keys.anthropic,
+      ANTHROPIC_BASE_URL: upstream.url,
+      OPENAI_API_KEY: keys.openai,
+      OPENAI_BASE_URL: upstream.url,
+    }),
+    endFleet,
+  );
   const allowed = 'tools: {write_file: allow, run_command: allow}\nfreeCommands: [cat]\n';
   for (const body of [
     { id: 'hosted', policy: `cli: {tools: hosted}\n${allowed}` },
     { id: 'small', policy: `budgets: {maxActions: 1}\n${allowed}` },
   ])
     await site.client.json('/v1/projects', z.unknown(), { method: 'POST', body });
-});
-after(async () => {
-  await site.stop();
-  await upstream.close();
 });
 
 /** What each vendor's program is given, and by which header its vendor knows our key. */

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { z } from 'zod';
 import { verifySessionChain } from '@lemniscate/cli/audit-check.ts';
 import { deliveryPageSchema } from '@lemniscate/shared/api/delivery.ts';
@@ -13,18 +13,24 @@ import { triggerViewSchema } from '@lemniscate/shared/api/trigger.ts';
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import { projectRoot } from '../project-root.ts';
-import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
+import { endFleet, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 let site: TestFleet;
 let upstream: ScriptedUpstream;
 
+const undo = undoneAfterTests();
+
 before(async () => {
-  upstream = await startScriptedUpstream();
-  site = await startTestFleet({
-    ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
-    ANTHROPIC_BASE_URL: upstream.url,
-  });
+  upstream = undo.adopt(await startScriptedUpstream(), (one) => one.close());
+  site = undo.adopt(
+    await startTestFleet({
+      ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
+      ANTHROPIC_BASE_URL: upstream.url,
+    }),
+    endFleet,
+  );
   const path = makeRepository(site.scratch, 'plain', { 'main.py': 'print(3)\n' });
   await site.client.json('/v1/projects/local/workspace', z.unknown(), {
     method: 'PUT',
@@ -35,11 +41,6 @@ before(async () => {
     method: 'POST',
     body: { id: 'fixer', project: '*', definition: {} },
   });
-});
-after(async () => {
-  await site.stop();
-  await upstream.close();
-  await assertNothingRuns(site.scratch);
 });
 
 /** Runs the command line as a person would. */

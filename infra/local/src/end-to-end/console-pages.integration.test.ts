@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { newConsoleLink } from '@lemniscate/cli/commands/console.ts';
 import pg from 'pg';
 import type { Browser, Page } from 'playwright-core';
@@ -9,6 +9,7 @@ import { arrangeProjects } from '../demo/arrange-projects.ts';
 import { tellMonth } from '../demo/story.ts';
 import { writeMonth } from '../demo/write-month.ts';
 import { projectRoot } from '../project-root.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
 import {
   browserMissing,
   coloursAreThere,
@@ -17,7 +18,7 @@ import {
   takePicture,
   watchFaults,
 } from './browser.ts';
-import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
+import { endFleet, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const options = browserMissing === undefined ? {} : { skip: browserMissing };
@@ -30,13 +31,15 @@ let browser: Browser;
 let page: Page;
 let faults: string[];
 
+const undo = undoneAfterTests();
+
 before(async () => {
   if (browserMissing !== undefined) return;
   assert.equal(await buildConsole(projectRoot, console.error), true);
-  site = await startTestFleet();
+  site = undo.adopt(await startTestFleet(), endFleet);
   const projects = await arrangeProjects(site.client);
   assert.equal(await writeMonth(site.fleet.stores.databaseUrl, tellMonth(new Date(), 150), projects), 150);
-  browser = await openBrowser();
+  browser = undo.adopt(await openBrowser(), (one) => one.close());
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     reducedMotion: 'reduce',
@@ -46,13 +49,6 @@ before(async () => {
   faults = watchFaults(page);
   await page.goto((await newConsoleLink(site.client)).url);
   await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();
-});
-
-after(async () => {
-  if (browserMissing !== undefined) return;
-  await browser.close();
-  await site.stop();
-  await assertNothingRuns(site.scratch);
 });
 
 const open = (path: string) => page.goto(new URL(`/console${path}`, site.fleet.apiUrl).href);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { createApiClient } from '@lemniscate/cli/api-client.ts';
 import { newConsoleLink } from '@lemniscate/cli/commands/console.ts';
 import { isProjectRole, roles } from '@lemniscate/shared/identity/roles.ts';
@@ -15,6 +15,7 @@ import { arrangeProjects } from '../demo/arrange-projects.ts';
 import { tellMonth } from '../demo/story.ts';
 import { writeMonth } from '../demo/write-month.ts';
 import { projectRoot } from '../project-root.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
 import {
   browserMissing,
   openBrowser,
@@ -23,7 +24,7 @@ import {
   untilDrawn,
   watchFaults,
 } from './browser.ts';
-import { assertNothingRuns, runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
+import { endFleet, runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const options = browserMissing === undefined ? {} : { skip: browserMissing };
@@ -38,21 +39,16 @@ let browser: Browser;
 /** Every route of the console, with an address where something is. */
 let addresses: ReadonlyMap<string, string>;
 
+const undo = undoneAfterTests();
+
 before(async () => {
   if (browserMissing !== undefined) return;
   assert.equal(await buildConsole(projectRoot, console.error), true);
-  site = await startTestFleet();
-  browser = await openBrowser();
+  site = undo.adopt(await startTestFleet(), endFleet);
+  browser = undo.adopt(await openBrowser(), (one) => one.close());
   const projects = await arrangeProjects(site.client);
   await writeMonth(site.fleet.stores.databaseUrl, tellMonth(new Date(), 60), projects);
   addresses = await fillPages();
-});
-
-after(async () => {
-  if (browserMissing !== undefined) return;
-  await browser.close();
-  await site.stop();
-  await assertNothingRuns(site.scratch);
 });
 
 const planted = '<b class="planted">x</b>'.repeat(8);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { newConsoleLink } from '@lemniscate/cli/commands/console.ts';
 import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
@@ -9,8 +9,9 @@ import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
 import { buildConsole } from '../console-build.ts';
 import { projectRoot } from '../project-root.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
 import { browserMissing, openBrowser, seriousBarriers, takePicture, watchFaults } from './browser.ts';
-import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
+import { endFleet, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const options = browserMissing === undefined ? {} : { skip: browserMissing };
@@ -23,14 +24,19 @@ let browser: Browser;
 let page: Page;
 let faults: string[];
 
+const undo = undoneAfterTests();
+
 before(async () => {
   if (browserMissing !== undefined) return;
   assert.equal(await buildConsole(projectRoot, console.error), true);
-  upstream = await startScriptedUpstream();
-  site = await startTestFleet({
-    ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
-    ANTHROPIC_BASE_URL: upstream.url,
-  });
+  upstream = undo.adopt(await startScriptedUpstream(), (one) => one.close());
+  site = undo.adopt(
+    await startTestFleet({
+      ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
+      ANTHROPIC_BASE_URL: upstream.url,
+    }),
+    endFleet,
+  );
   await site.client.json('/v1/projects', z.unknown(), {
     method: 'POST',
     body: {
@@ -38,7 +44,7 @@ before(async () => {
       policy: 'tools: {write_file: allow, run_command: allow}\nfreeCommands: [echo, printf, sleep, seq]\n',
     },
   });
-  browser = await openBrowser();
+  browser = undo.adopt(await openBrowser(), (one) => one.close());
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     reducedMotion: 'reduce',
@@ -48,14 +54,6 @@ before(async () => {
   faults = watchFaults(page, [/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE/]);
   await page.goto((await newConsoleLink(site.client)).url);
   await page.getByRole('heading', { name: 'No session yet' }).waitFor();
-});
-
-after(async () => {
-  if (browserMissing !== undefined) return;
-  await browser.close();
-  await site.stop();
-  await upstream.close();
-  await assertNothingRuns(site.scratch);
 });
 
 const end = () => page.locator('.page-head').getByText('Completed');

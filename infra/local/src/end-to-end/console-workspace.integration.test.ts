@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { newConsoleLink } from '@lemniscate/cli/commands/console.ts';
 import type { Browser, Page } from 'playwright-core';
 import { buildConsole } from '../console-build.ts';
 import { projectRoot } from '../project-root.ts';
 import { spawnSync } from 'node:child_process';
+import { undoneAfterTests } from '../testing/undone-after.ts';
 import {
   browserMissing,
   coloursAreThere,
@@ -15,7 +16,7 @@ import {
   takePicture,
   watchFaults,
 } from './browser.ts';
-import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
+import { endFleet, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const options = browserMissing === undefined ? {} : { skip: browserMissing };
@@ -25,11 +26,13 @@ let browser: Browser;
 let page: Page;
 let faults: string[];
 
+const undo = undoneAfterTests();
+
 before(async () => {
   if (browserMissing !== undefined) return;
   assert.equal(await buildConsole(projectRoot, console.error), true);
-  site = await startTestFleet();
-  browser = await openBrowser();
+  site = undo.adopt(await startTestFleet(), endFleet);
+  browser = undo.adopt(await openBrowser(), (one) => one.close());
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     reducedMotion: 'reduce',
@@ -39,13 +42,6 @@ before(async () => {
   faults = watchFaults(page);
   await page.goto((await newConsoleLink(site.client)).url);
   await page.getByRole('heading', { name: 'No session yet' }).waitFor();
-});
-
-after(async () => {
-  if (browserMissing !== undefined) return;
-  await browser.close();
-  await site.stop();
-  await assertNothingRuns(site.scratch);
 });
 
 const open = (path: string) => page.goto(new URL(`/console${path}`, site.fleet.apiUrl).href);

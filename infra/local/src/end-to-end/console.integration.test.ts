@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { newConsoleLink } from '@lemniscate/cli/commands/console.ts';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { z } from 'zod';
 import { buildConsole } from '../console-build.ts';
 import { projectRoot } from '../project-root.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
 import {
   browserMissing,
   coloursAreThere,
@@ -14,7 +15,7 @@ import {
   untilDrawn,
   watchFaults,
 } from './browser.ts';
-import { assertNothingRuns, sampleRepository, startTestFleet } from './test-fleet.ts';
+import { endFleet, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const options = browserMissing === undefined ? {} : { skip: browserMissing };
@@ -26,12 +27,14 @@ let page: Page;
 let folder: string;
 let faults: string[];
 
+const undo = undoneAfterTests();
+
 before(async () => {
   if (browserMissing !== undefined) return;
   assert.equal(await buildConsole(projectRoot, console.error), true);
-  site = await startTestFleet();
+  site = undo.adopt(await startTestFleet(), endFleet);
   folder = sampleRepository(site.scratch, 'shop');
-  browser = await openBrowser();
+  browser = undo.adopt(await openBrowser(), (one) => one.close());
   context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     colorScheme: 'light',
@@ -40,13 +43,6 @@ before(async () => {
   context.setDefaultTimeout(15_000);
   page = await context.newPage();
   faults = watchFaults(page);
-});
-
-after(async () => {
-  if (browserMissing !== undefined) return;
-  await browser.close();
-  await site.stop();
-  await assertNothingRuns(site.scratch);
 });
 
 const open = (path: string) => page.goto(new URL(`/console${path}`, site.fleet.apiUrl).href);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { z } from 'zod';
 import { startRemoteMcpServer } from '@lemniscate/dispatcher/testing/remote-mcp-server.ts';
 import type { RemoteMcpServer } from '@lemniscate/dispatcher/testing/remote-mcp-server.ts';
@@ -9,7 +9,8 @@ import type { PositionedEvent } from '@lemniscate/shared/protocol/session-event.
 import { remoteToolListSchema } from '@lemniscate/shared/api/remote-tool.ts';
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
-import { makeRepository, runSession, startTestFleet } from './test-fleet.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
+import { endFleet, makeRepository, runSession, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 const approvalsSchema = z.object({ approvals: z.array(approvalViewSchema) });
@@ -18,9 +19,11 @@ let upstream: ScriptedUpstream;
 let remote: RemoteMcpServer;
 let site: TestFleet;
 
+const undo = undoneAfterTests();
+
 before(async () => {
-  upstream = await startScriptedUpstream();
-  remote = await startRemoteMcpServer();
+  upstream = undo.adopt(await startScriptedUpstream(), (one) => one.close());
+  remote = undo.adopt(await startRemoteMcpServer(), (one) => one.close());
   remote.token = token;
   remote.tools = [
     {
@@ -33,16 +36,14 @@ before(async () => {
   remote.onCall = (_name, { id }) => ({
     content: [{ type: 'text', text: `issue ${String(id)}: say heron` }],
   });
-  site = await startTestFleet({
-    ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
-    ANTHROPIC_BASE_URL: upstream.url,
-    LEMNISCATE_MCP_PRIVATE_HOSTS: remote.host,
-  });
-});
-after(async () => {
-  await site.stop();
-  await remote.close();
-  await upstream.close();
+  site = undo.adopt(
+    await startTestFleet({
+      ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
+      ANTHROPIC_BASE_URL: upstream.url,
+      LEMNISCATE_MCP_PRIVATE_HOSTS: remote.host,
+    }),
+    endFleet,
+  );
 });
 
 /** The person in front of it says yes to what was asked. */

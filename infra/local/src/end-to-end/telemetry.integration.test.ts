@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { z } from 'zod';
 import { metricCatalogue } from '@lemniscate/shared/telemetry/metric-catalogue.ts';
 import { scrapeFleet } from '../testing/scrape-fleet.ts';
 import { startOtlpReceiver } from '../testing/otlp-receiver.ts';
 import type { OtlpReceiver, ReceivedSpan } from '../testing/otlp-receiver.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
 import { until } from '../testing/until.ts';
-import { runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
+import { endFleet, runSession, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { FollowedSession, TestFleet } from './test-fleet.ts';
 
 // One session in a fleet whose services send spans and metrics to a collector.
@@ -20,17 +21,18 @@ const noPromtool = existsSync(promtool) ? false : 'promtool: the package prometh
 let collector: OtlpReceiver;
 let site: TestFleet;
 let session: FollowedSession;
+const undo = undoneAfterTests();
+
 before(async () => {
-  collector = await startOtlpReceiver();
-  site = await startTestFleet({ ...collector.environment, LEMNISCATE_LOG_LEVEL: 'debug' });
+  collector = undo.adopt(await startOtlpReceiver(), (one) => one.close());
+  site = undo.adopt(
+    await startTestFleet({ ...collector.environment, LEMNISCATE_LOG_LEVEL: 'debug' }),
+    endFleet,
+  );
   session = await runSession(site, {
     repositoryFolder: sampleRepository(site.scratch, 'traced'),
     instruction: 'Fix the failing test.',
   });
-});
-after(async () => {
-  await site.stop();
-  collector.close();
 });
 
 const spansOf = (id: string): ReceivedSpan[] =>

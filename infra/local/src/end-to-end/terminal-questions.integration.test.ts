@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { pausedIntakesSchema } from '@lemniscate/shared/api/intake.ts';
 import { approvalViewSchema } from '@lemniscate/shared/api/session.ts';
@@ -9,7 +9,8 @@ import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
-import { makeRepository, assertNothingRuns, startTestFleet } from './test-fleet.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
+import { endFleet, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { noTmux, startTmux } from './tmux.ts';
 import type { TmuxScreen } from './tmux.ts';
@@ -17,22 +18,21 @@ import type { TmuxScreen } from './tmux.ts';
 let upstream: ScriptedUpstream;
 let site: TestFleet;
 
+const undo = undoneAfterTests();
+
 before(async () => {
-  upstream = await startScriptedUpstream();
-  site = await startTestFleet({
-    ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
-    ANTHROPIC_BASE_URL: upstream.url,
-  });
+  upstream = undo.adopt(await startScriptedUpstream(), (one) => one.close());
+  site = undo.adopt(
+    await startTestFleet({
+      ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
+      ANTHROPIC_BASE_URL: upstream.url,
+    }),
+    endFleet,
+  );
   await site.client.json('/v1/projects', z.unknown(), {
     method: 'POST',
     body: { id: 'asks', policy: 'tools: {run_command: ask}\ncontinueAfterToolRejection: true\n' },
   });
-});
-
-after(async () => {
-  await site.stop();
-  await upstream.close();
-  await assertNothingRuns(site.scratch);
 });
 
 const runs = (id: string, command: string): ScriptedTurn => ({

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { startScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import type { ScriptedTurn } from '@lemniscate/shared/testing/upstream/turn.ts';
 import type { ScriptedUpstream } from '@lemniscate/shared/testing/upstream/upstream.ts';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
-import { assertNothingRuns, makeRepository, startTestFleet } from './test-fleet.ts';
+import { undoneAfterTests } from '../testing/undone-after.ts';
+import { endFleet, makeRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 import { noTmux, startTmux } from './tmux.ts';
 import type { TmuxScreen } from './tmux.ts';
@@ -15,12 +16,17 @@ import type { TmuxScreen } from './tmux.ts';
 let upstream: ScriptedUpstream;
 let site: TestFleet;
 
+const undo = undoneAfterTests();
+
 before(async () => {
-  upstream = await startScriptedUpstream();
-  site = await startTestFleet({
-    ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
-    ANTHROPIC_BASE_URL: upstream.url,
-  });
+  upstream = undo.adopt(await startScriptedUpstream(), (one) => one.close());
+  site = undo.adopt(
+    await startTestFleet({
+      ANTHROPIC_API_KEY: 'sk-ant-test-0123456789',
+      ANTHROPIC_BASE_URL: upstream.url,
+    }),
+    endFleet,
+  );
   const rest = 'freeCommands: [echo, printf, sleep]\ncontinueAfterToolRejection: true\n';
   for (const [id, write] of [
     ['words', 'allow'],
@@ -30,12 +36,6 @@ before(async () => {
       method: 'POST',
       body: { id, policy: `tools: {write_file: ${write}, run_command: allow}\n${rest}` },
     });
-});
-
-after(async () => {
-  await site.stop();
-  await upstream.close();
-  await assertNothingRuns(site.scratch);
 });
 
 const says = (text: string): ScriptedTurn => ({ blocks: [{ text }] });

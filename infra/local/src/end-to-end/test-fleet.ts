@@ -194,6 +194,12 @@ export async function assertNothingRuns(scratch: string): Promise<void> {
   assert.deepEqual(processesOf(scratch), [], 'no process and no sandbox is left');
 }
 
+/** Stops a fleet, and asserts that nothing of it runs any more. */
+export async function endFleet(site: TestFleet): Promise<void> {
+  await site.stop();
+  await assertNothingRuns(site.scratch);
+}
+
 /** Processes on this machine that name the folder of a fleet. */
 function processesOf(scratch: string): string[] {
   return readdirSync('/proc')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { lingerVariable } from './outcome-reporter.ts';
 import { runTests } from './run-tests.ts';
 import type { TestRun } from './run-tests.ts';
 import type { TestOutcome } from './test-outcome.ts';
@@ -58,6 +59,30 @@ test('a test that does not end fails by its bound, and its process by the bound 
     ['failed'],
   );
   assert.equal(end.timedOut, true);
+});
+
+test('after a preparation that failed, what it had begun is undone and the process ends', async () => {
+  const { end, outcomes } = await run('failing-before.ts');
+  assert.equal(end.timedOut, false);
+  assert.equal(end.exitCode, 1);
+  assert.ok(outcomes.some(({ error }) => error?.includes('this preparation fails')));
+  assert.ok(outcomes.some(({ error }) => error?.includes('this undoing fails')));
+});
+
+test('a process that something keeps open after its last test says so and ends', async () => {
+  const { end, outcomes } = await run('open-end.ts', { env: { ...env, [lingerVariable]: '500' } });
+  assert.deepEqual([end.timedOut, end.exitCode], [false, 1]);
+  assert.deepEqual(
+    outcomes.map(({ outcome, path }) => `${outcome}: ${path.join()}`),
+    ['passed: leaves a server open', 'failed: the process did not end within 0.5 s of its last test'],
+  );
+  assert.match(outcomes[1]?.error ?? '', /still open: .*TCPServerWrap/);
+});
+
+test('a process that is busy with its cleaning up is let finish', async () => {
+  const { end, outcomes } = await run('slow-end.ts', { env: { ...env, [lingerVariable]: '500' } });
+  assert.deepEqual([end.timedOut, end.exitCode], [false, 0]);
+  assert.equal(outcomes.length, 1);
 });
 
 test('a stop ends the run', async () => {
