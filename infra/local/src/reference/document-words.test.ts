@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { createProgram } from '@lemniscate/cli/program.ts';
 import { describePublicApi } from '@lemniscate/dispatcher/http/describe-public-api.ts';
 import { metricCatalogue } from '@lemniscate/shared/telemetry/metric-catalogue.ts';
 import { projectRoot } from '../project-root.ts';
-import { foreignWords, lostRooms, namesIn, readDocuments } from './document-words.ts';
+import { foreignWords, lostFiles, namesIn, readDocuments } from './document-words.ts';
 import type { KnownWords } from './document-words.ts';
 
 const program = createProgram({
@@ -122,13 +122,18 @@ test('every name of code that a document has in backquotes is in the code', () =
   for (const name of ['no_such_code', 'noSuchCode', 'NO_SUCH']) assert.ok(!names.has(name));
 });
 
-test('every path of a service’s room that a document names is there', () => {
+test('every file of code and every room that a document names, also shortened, is there', () => {
+  const files = globSync('{services,clients,infra,shared,load-tests}/**/*.{ts,tsx,mjs,tf}', {
+    cwd: projectRoot,
+    exclude: (name) => /(^|\/)(node_modules|dist)(\/|$)/.test(name),
+  });
   const lost = [...readDocuments(projectRoot)].flatMap(([name, text]) =>
-    lostRooms(projectRoot, text).map((path) => `${name}: ${path}`),
+    lostFiles(text, files).map((path) => `${name}: ${path}`),
   );
   assert.deepEqual(lost, []);
-  assert.deepEqual(lostRooms(projectRoot, '`jobs/nothing.ts` `jobs/reaper.ts`'), ['jobs/nothing.ts']);
-  assert.ok(existsSync(join(projectRoot, 'services/dispatcher/src/jobs/reaper.ts')));
+  const named =
+    '`nothing.ts` `reaper.ts` `jobs/reaper.ts` `jobs/sweeper.ts` `adapters/redis/` `adapters/mysql/` `NAME.ts`';
+  assert.deepEqual(lostFiles(named, files), ['nothing.ts', 'jobs/sweeper.ts', 'adapters/mysql/']);
 });
 
 test('a foreign word of each kind is found', () => {

@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 /** What documents may name, by where it is really said. */
@@ -93,20 +93,22 @@ export function foreignWords(text: string, known: KnownWords): string[] {
   ]);
 }
 
-/** Folders of a service's rooms, which documents name from the service's `src`. */
-const rooms = [
-  'services/dispatcher/src',
-  'services/agent-server/src',
-  'services/audit-exporter/src',
-  'shared/src',
-  'clients/cli/src',
-];
-
-/** Paths in backquotes that begin in a room of a service, and are in none. */
-export const lostRooms = (root: string, text: string): string[] =>
-  [...text.matchAll(/`((?:application|adapters|http|jobs|domain)\/[\w./-]+(?:\.ts|\/))`/g)]
+/**
+ * Files of code and folders of a service's rooms that stand in backquotes and are nowhere. Documents shorten: `registry.ts`,
+ * `adapters/model/` name whatever ends or lies so.
+ * @param files every file of the project, from its root
+ */
+export function lostFiles(text: string, files: readonly string[]): string[] {
+  const prose = text.replaceAll(/^```[^]*?^```/gm, '');
+  const isRoom = (path: string): boolean => /^(?:application|adapters|http|jobs|domain)\//.test(path);
+  const isThere = (path: string): boolean =>
+    path.endsWith('/')
+      ? !isRoom(path) || files.some((file) => file.includes(`/${path}`))
+      : files.some((file) => `/${file}`.endsWith(`/${path.replace(/^\.?\//, '')}`));
+  return [...prose.matchAll(/`([\w./-]+(?:\.(?:ts|tsx|mjs|tf)|\/))`/g)]
     .map(([, path = '']) => path)
-    .filter((path) => !rooms.some((room) => existsSync(join(root, room, path))));
+    .filter((path) => !path.includes('NAME') && !isThere(path));
+}
 
 /** Names of code in backquotes: `two_words`, `twoWords`, `TWO_WORDS`. Where the reader puts a name of their own, none is read. */
 export const namesIn = (text: string): string[] =>
