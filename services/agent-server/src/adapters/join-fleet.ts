@@ -5,6 +5,7 @@ import { joinedServerSchema } from '@lemniscate/shared/api/server.ts';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { fromProblem } from '@lemniscate/shared/errors/problem.ts';
+import { readAtMost } from '@lemniscate/shared/read-at-most.ts';
 import type { Log } from '../application/ports/log.ts';
 
 /** How a server that has no certificate yet becomes one of the fleet's. */
@@ -19,6 +20,8 @@ export interface JoinPlan {
 }
 
 const answerMs = 15_000;
+/** Two certificates and a name. */
+const maxAnswerBytes = 256 * 1024;
 
 /**
  * Joins at the first start: makes a key of its own that never leaves the machine, hands the token in for it, and writes
@@ -65,9 +68,18 @@ async function handIn(plan: JoinPlan, token: Secret, publicKeyPem: string) {
       error,
     );
   });
-  const body: unknown = await answer.body.json().catch(() => undefined);
+  const body = await readJson(answer.body);
   if (answer.statusCode !== 201) throw fromProblem(body, answer.statusCode);
   return joinedServerSchema.parse(body);
+}
+
+/** What is no JSON, such as a proxy's page, or never ends is as good as no answer: the status then decides. */
+async function readJson(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  try {
+    return JSON.parse(await readAtMost(body, maxAnswerBytes));
+  } catch {
+    return undefined;
+  }
 }
 
 /** The public half of the key in the file, which is made where there is none; it also lies beside as `.pub`. */

@@ -1,6 +1,7 @@
 import type { Dispatcher as UndiciDispatcher } from 'undici';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { fromProblem } from '@lemniscate/shared/errors/problem.ts';
+import { readAtMost } from '@lemniscate/shared/read-at-most.ts';
 import { noAnswer } from '../application/no-answer.ts';
 
 /** Posts JSON and reads the answer. A Buffer goes as it is. @throws CodedError; the caller's signal's reason */
@@ -32,7 +33,7 @@ export function createJsonCaller(agent: UndiciDispatcher, origin: string): JsonC
         headersTimeout: deadlineMs,
         bodyTimeout: deadlineMs,
       });
-      const parsed = parse(await readText(answer.body));
+      const parsed = parse(await readAtMost(answer.body, maxAnswerBytes));
       if (answer.statusCode >= 200 && answer.statusCode < 300) return parsed;
       throw fromProblem(parsed, answer.statusCode);
     } catch (error) {
@@ -40,17 +41,6 @@ export function createJsonCaller(agent: UndiciDispatcher, origin: string): JsonC
       throw asUnreachable(origin, path, error);
     }
   };
-}
-
-async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.length;
-    if (bytes > maxAnswerBytes) throw new Error(`the answer is longer than ${maxAnswerBytes} bytes`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 function parse(text: string): unknown {

@@ -73,7 +73,8 @@ export async function importBundle(
   const spool = join(mirror.folder, 'bundle');
   await mkdir(spool, { recursive: true });
   try {
-    await download(source, join(spool, 'repository.bundle'), options.maxBytes, options.signal);
+    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]);
+    await download(source, join(spool, 'repository.bundle'), options.maxBytes, signal);
     await mkdir(mirror.gitDir);
     await chmod(mirror.folder, 0o755);
     if (process.getuid?.() === 0) await chown(mirror.gitDir, options.user.uid, options.user.gid);

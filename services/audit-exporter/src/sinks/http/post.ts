@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { readAtMost } from '@lemniscate/shared/read-at-most.ts';
 import { Agent, request } from 'undici';
 
 /** Longest answer that is read: a bulk answer for 500 entries is some 100 KB. */
@@ -39,15 +40,7 @@ export function createHttpClient(base: string, caFile?: string): HttpClient {
       agent ??= open();
       const url = `${base.replace(/\/$/, '')}${path}`;
       const answer = await request(url, { method: 'POST', headers, body, signal, dispatcher: agent });
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > mostAnswerBytes)
-          throw new Error(`The answer of ${base} has more than ${mostAnswerBytes} bytes.`);
-        chunks.push(chunk);
-      }
-      return { status: answer.statusCode, text: Buffer.concat(chunks).toString() };
+      return { status: answer.statusCode, text: await readAtMost(answer.body, mostAnswerBytes) };
     },
     close: async () => {
       const closing = agent;

@@ -2,6 +2,7 @@ import { request } from 'undici';
 import { z } from 'zod';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { readAtMost } from '@lemniscate/shared/read-at-most.ts';
 
 /** Where a Vault is and what it knows the dispatcher by. */
 export interface VaultAccess {
@@ -29,13 +30,24 @@ export function createVaultReader({ address, token }: VaultAccess): ReadVault {
       await answer.body.dump({ limit: longestAnswer });
       throw refused(path, `it answered ${answer.statusCode}. Check VAULT_ADDR, VAULT_TOKEN and its policy`);
     }
-    const read = answerSchema.safeParse(await answer.body.json());
+    const read = answerSchema.safeParse(await readJson(answer.body, path));
     const { data = {} } = read.data ?? {};
     const inner = z.record(z.string(), z.unknown()).safeParse(data['data']);
     const value = (inner.data ?? data)[field];
     if (typeof value === 'string') return value;
     throw refused(path, `the secret has no text called ${field}`);
   };
+}
+
+/** @throws CodedError `configuration_invalid` where it is none, or longer than a secret is */
+async function readJson(body: AsyncIterable<Uint8Array>, path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readAtMost(body, longestAnswer));
+  } catch (error) {
+    // What it answered is not shown: it may be a key. The words of a parser quote it.
+    const why = error instanceof SyntaxError ? 'is not JSON' : 'could not be read whole';
+    throw refused(path, `its answer ${why}, of ${longestAnswer} bytes at most. Check VAULT_ADDR`);
+  }
 }
 
 function refused(path: string, why: string): CodedError {

@@ -4,6 +4,7 @@ import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { DirectoryPerson } from '../../application/access/logins.ts';
 import type { Issuer, LookUpGroups } from '../../application/ports/issuer.ts';
+import { createBoundedFetch } from '../outgoing/bounded-answer.ts';
 import { personOfClaims } from './claims.ts';
 import { createTokenVerifier } from './token-verifier.ts';
 import type { TokenVerifier } from './token-verifier.ts';
@@ -33,6 +34,8 @@ interface Connected {
 
 /** How long what the issuer says of itself is taken as it is. */
 const discoveryMs = 10 * 60_000;
+/** Of one answer; a token with a person's groups in it is the longest. */
+const mostAnswerBytes = 1024 * 1024;
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /**
@@ -52,6 +55,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
         clientSecret === null ? openid.None() : openid.ClientSecretPost(clientSecret.reveal()),
         {
           timeout: 10,
+          [openid.customFetch]: createBoundedFetch(mostAnswerBytes),
           // The configuration lets plain HTTP through for loopback alone.
           ...(url.protocol === 'http:' ? { execute: [openid.allowInsecureRequests] } : {}),
         },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
@@ -15,8 +16,10 @@ describe('tokens of an issuer', async () => {
   let keys: JWK[] = [];
   let asked = 0;
   let healthy = true;
+  let endless = false;
   const server = createServer((_request, response) => {
     asked += 1;
+    if (endless) return sendWithoutEnd(response);
     response.statusCode = healthy ? 200 : 500;
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys }));
   });
@@ -36,7 +39,10 @@ describe('tokens of an issuer', async () => {
       keysCooldownMs: 0,
     });
   });
-  after(() => server.close());
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
 
   const now = () => Math.floor(Date.now() / 1_000);
   const sign = (claims: Record<string, unknown> = {}, by = first, kid = by.kid) => {
@@ -121,4 +127,32 @@ describe('tokens of an issuer', async () => {
       isCodedError(error, 'service_unreachable'),
     );
   });
+
+  test('keys that never end are left at their bound and not at the deadline', async () => {
+    endless = true;
+    healthy = true;
+    const fresh = createTokenVerifier({
+      issuer,
+      keysUrl: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`),
+      skewSeconds: 60,
+      keysCooldownMs: 0,
+    });
+    sent = 0;
+    await assert.rejects(fresh(await sign(), audience, 'id'), (error) =>
+      isCodedError(error, 'service_unreachable'),
+    );
+    assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes were sent`);
+  });
 });
+
+let sent = 0;
+
+/** Blanks before a document are JSON for as long as they come. */
+function sendWithoutEnd(response: ServerResponse): void {
+  const write = (): void => {
+    sent += 65_536;
+    response.write(' '.repeat(65_536));
+  };
+  response.on('drain', write);
+  write();
+}

@@ -1,6 +1,7 @@
-import { createRemoteJWKSet, errors, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
 import type { JWTPayload } from 'jose';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { createBoundedFetch } from '../outgoing/bounded-answer.ts';
 
 export interface TokenVerifierOptions {
   readonly issuer: string;
@@ -24,11 +25,15 @@ export type TokenVerifier = (
 /** Asymmetric only: with a shared secret whoever checks could also sign. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
+/** A key with its certificates is a few KB, and an issuer has a handful. */
+const mostKeyBytes = 1024 * 1024;
+
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const keys = createRemoteJWKSet(options.keysUrl, {
     cooldownDuration: options.keysCooldownMs,
     cacheMaxAge: 10 * 60_000,
     timeoutDuration: 5_000,
+    [customFetch]: createBoundedFetch(mostKeyBytes),
   });
   return async (token, audience, of) => {
     try {

@@ -5,6 +5,7 @@ import { Agent, fetch as undiciFetch } from 'undici';
 import type { RequestInit as UndiciRequestInit } from 'undici';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { isPublicAddress } from '../../domain/public-address.ts';
+import { boundedAnswer } from './bounded-answer.ts';
 
 export interface GuardedFetchOptions {
   /** `host` or `host:port` that may be on a private network, and be spoken to without TLS. */
@@ -48,7 +49,7 @@ export function createGuardedFetch({ privateHosts, maxBytes }: GuardedFetchOptio
         await answer.body?.cancel();
         throw new CodedError('service_unreachable', `${url.host} redirects; redirects are not followed.`);
       }
-      return bounded(answer, url.host, maxBytes, onBroken);
+      return boundedAnswer(answer, url.host, maxBytes, onBroken);
     },
     close: async () => {
       await Promise.all([open.destroy(), guarded.destroy()]);
@@ -83,32 +84,3 @@ const publicOnly: LookupFunction = (hostname, options, callback) => {
     callback(null, first.address, first.family);
   });
 };
-
-function bounded(
-  answer: Response,
-  host: string,
-  maxBytes: number,
-  onBroken?: (error: CodedError) => void,
-): Response {
-  if (answer.body === null) return answer;
-  let bytes = 0;
-  const body = answer.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform: (chunk, controller) => {
-        bytes += chunk.byteLength;
-        if (bytes <= maxBytes) return controller.enqueue(chunk);
-        const error = new CodedError(
-          'service_unreachable',
-          `${host} answered with more than ${maxBytes} bytes.`,
-        );
-        onBroken?.(error);
-        controller.error(error);
-      },
-    }),
-  );
-  return new Response(body, {
-    status: answer.status,
-    statusText: answer.statusText,
-    headers: new Headers([...answer.headers]),
-  });
-}

@@ -79,9 +79,17 @@ export async function askProvider(
   }
 }
 
+/** A refusal longer than this is not worth its connection. Bytes. */
+const longestRefusal = 64 * 1024;
+
 /** A refusal that nobody sees is read to its end, so that its connection can be used again. */
 async function drop(response: ModelResponse): Promise<void> {
-  for await (const _bytes of response.body);
+  let length = 0;
+  for await (const bytes of response.body) {
+    length += bytes.byteLength;
+    // To leave it ends the exchange with its connection.
+    if (length > longestRefusal) return;
+  }
 }
 
 async function pump(

@@ -689,6 +689,38 @@ test('a fallback answers only where the policy names one, under a row of its own
   }
 });
 
+test('a refusal without an end does not keep the model that stands by from answering', async () => {
+  let given = 0;
+  let left = false;
+  const flooding: ModelProvider = {
+    ...provider,
+    name: 'flooding',
+    send: async () => ({
+      status: 503,
+      headers: { 'content-type': 'application/json' },
+      body: (async function* () {
+        try {
+          for (; given < 1_000; given += 1) yield Buffer.alloc(16_384);
+        } finally {
+          left = true;
+        }
+      })(),
+    }),
+  };
+  const before = deps.providerOf;
+  Object.assign(deps, { providerOf: (name: string) => (name === model ? flooding : provider) });
+  try {
+    const { token } = await openSession({
+      policy: { gateway: { fallbackModels: { [model]: 'other-1' } } },
+    });
+    play = () => answer('msg_behind_a_flood');
+    assert.equal((await ask(token)).statusCode, 200);
+    assert.deepEqual({ given, left }, { given: 4, left: true });
+  } finally {
+    Object.assign(deps, { providerOf: before });
+  }
+});
+
 test('exchanges of a lost attempt are cut while they run', async () => {
   const { claim, token } = await openSession();
   play = async function* ({ signal }) {
