@@ -8,6 +8,7 @@ import type { TakeBytes } from '@lemniscate/shared/model/answer-body.ts';
 import type { ModelAnswer } from '../../ports/dispatcher.ts';
 import { readBounded } from '../native/model-exchange.ts';
 import type { RuntimeContext } from '../runtime.ts';
+import { refuseAtPort } from './port-refusal.ts';
 import { createBodyRoom } from './request-body.ts';
 
 /** The port of the sandbox' loopback at which a command-line agent finds its model, and our tools where it gets them. */
@@ -93,16 +94,27 @@ export async function openModelPort(
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method === 'HEAD') return void response.writeHead(200).end();
     const path = (request.url ?? '').split('?')[0] ?? '';
+    const asker = { path, runtime: context.order.runtime };
     const endpoint = request.method === 'POST' ? endpoints[path] : undefined;
     if (endpoint === undefined) {
       if ((await other?.(request, response)) === true) return;
-      return refuse(response, 404, 'There is nothing here but the model that the session uses.');
+      return refuseAtPort(
+        response,
+        asker,
+        'not_found',
+        'There is nothing here but the model that the session uses.',
+      );
     }
     const body = await bodies.take(request);
     if (body.kind === 'too_large')
-      return refuse(response, 413, `A request has at most ${bounds.maxBytes} bytes.`);
+      return refuseAtPort(response, asker, 'too_large', `A request has at most ${bounds.maxBytes} bytes.`);
     if (body.kind === 'no_room')
-      return refuse(response, 503, 'Requests that are open hold too much; one of them has to end first.');
+      return refuseAtPort(
+        response,
+        asker,
+        'no_room',
+        'Requests that are open hold too much; one of them has to end first.',
+      );
     await answerModel(endpoint, request, response, body.bytes).finally(body.done);
   };
   const answerModel = async (
@@ -243,9 +255,4 @@ function withoutTools(body: Buffer): Buffer {
   return Buffer.from(
     JSON.stringify({ ...parsed.data, tool_choice: ofAnthropic ? { type: 'none' } : 'none' }),
   );
-}
-
-function refuse(response: ServerResponse, status: number, message: string): void {
-  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
-  response.end(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }));
 }
