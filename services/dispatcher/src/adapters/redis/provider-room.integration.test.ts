@@ -57,7 +57,7 @@ describe('the limits of a provider among two gateways', () => {
       most = Math.max(most, inside);
       await new Promise((resolve) => setImmediate(resolve));
       inside -= 1;
-      leave();
+      leave(null);
     };
     await Promise.all(
       gates.flatMap((gate) => Array.from({ length: 20 }, (_, one) => exchange(gate, `party_${one % 4}`))),
@@ -74,7 +74,7 @@ describe('the limits of a provider among two gateways', () => {
       const leave = await gate.enter(party, 1, open);
       order.push(party);
       await new Promise((resolve) => setImmediate(resolve));
-      leave();
+      leave(null);
     };
     const line = Array.from({ length: 60 }, () => exchange(busy, 'busy'));
     await line[0];
@@ -93,18 +93,26 @@ describe('the limits of a provider among two gateways', () => {
     // It has asked, and has the next turn.
     await assert.rejects(living.enter('c', 1, AbortSignal.timeout(300)), { name: 'TimeoutError' });
     dying.die();
-    leave();
-    (await living.enter('c', 1, open))();
+    leave(null);
+    (await living.enter('c', 1, open))(null);
     // By itself it goes on without Redis.
-    (await turn)();
+    (await turn)(null);
   });
 
   test('hold tokens of a minute together', async () => {
     const limits = { tokensPerMinute: 1_000 };
     const [one, other] = [gateway(limits), gateway(limits)];
-    (await one.enter('a', 900, open))();
+    (await one.enter('a', 900, open))(null);
     await assert.rejects(other.enter('b', 900, AbortSignal.timeout(600)), { name: 'TimeoutError' });
-    (await other.enter('b', 50, open))();
+    (await other.enter('b', 50, open))(null);
+  });
+
+  test('hear of each other what an exchange really used', async () => {
+    const limits = { tokensPerMinute: 1_000 };
+    const [one, other] = [gateway(limits), gateway(limits)];
+    (await one.enter('a', 1_000, open))(100);
+    (await other.enter('b', 800, open))(1_800);
+    await assert.rejects(one.enter('c', 10, AbortSignal.timeout(600)), { name: 'TimeoutError' });
   });
 
   test('forget a gateway that died, and keep the places of one that lives', async () => {
@@ -115,7 +123,7 @@ describe('the limits of a provider among two gateways', () => {
     const leave = await living.enter('b', 1, open);
     const third = gateway(limits, 300);
     await assert.rejects(third.enter('c', 1, AbortSignal.timeout(1_000)), { name: 'TimeoutError' });
-    leave();
+    leave(null);
   });
 
   test('are kept by each alone while Redis is away', async () => {

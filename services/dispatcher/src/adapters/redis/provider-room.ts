@@ -22,6 +22,7 @@ export function createSharedRooms(
 ): { readonly rooms: SharedRooms; close(): void } {
   const script = (name: string): string => readFileSync(new URL(`./${name}.lua`, import.meta.url), 'utf8');
   redis.defineCommand('lemniscate_take_room', { numberOfKeys: 4, lua: script('take-room') });
+  redis.defineCommand('lemniscate_give_room', { numberOfKeys: 4, lua: script('give-room') });
   redis.defineCommand('lemniscate_keep_room', { numberOfKeys: 1, lua: script('keep-room') });
   const inside = new Map<string, Set<string>>();
   const keyOf = (provider: string, what: string): string => `${prefix}:{${provider}}:${what}`;
@@ -40,15 +41,13 @@ export function createSharedRooms(
   const roomOf = (provider: string, limits: ProviderLimits): ProviderRoom => {
     const holders = inside.get(provider) ?? new Set<string>();
     inside.set(provider, holders);
+    const keys = ['holders', 'tokens', 'waiting', 'asked'].map((what) => keyOf(provider, what));
     return {
       take: async (holder, tokens) => {
         const answer = await call(
           redis,
           'lemniscate_take_room',
-          holdersKey(provider),
-          keyOf(provider, 'tokens'),
-          keyOf(provider, 'waiting'),
-          keyOf(provider, 'asked'),
+          ...keys,
           holder,
           limits.concurrency ?? '',
           limits.tokensPerMinute ?? '',
@@ -60,11 +59,12 @@ export function createSharedRooms(
         holders.add(holder);
         return true;
       },
-      give: (holder) => {
+      give: (holder, over) => {
         holders.delete(holder);
-        for (const what of ['holders', 'waiting', 'asked'])
-          // Where Redis is away the place is forgotten after its time.
-          redis.zrem(keyOf(provider, what), holder).catch(() => undefined);
+        // Where Redis is away the place is forgotten after its time, and the bucket fills by itself.
+        call(redis, 'lemniscate_give_room', ...keys, holder, limits.tokensPerMinute ?? '', over).catch(
+          () => undefined,
+        );
       },
     };
   };

@@ -33,7 +33,7 @@ if per_minute then
   local enough = level >= needed
   if enough then level = level - needed end
   redis.call('HSET', KEYS[2], 'level', string.format('%.3f', level), 'at', now)
-  redis.call('PEXPIRE', KEYS[2], 120000)
+  redis.call('PEXPIRE', KEYS[2], 180000)
   if not enough then return 0 end
 end
 

@@ -20,7 +20,9 @@ export interface AskDeps {
 
 /** What is known of an answer when it is over. */
 export interface Outcome {
+  /** While it comes; null where it tells no usage. */
   meter: AnswerMeter | null;
+  metered: ReturnType<AnswerMeter['end']>;
   /** The provider said that it does not serve this, which costs nothing. */
   refused: boolean;
 }

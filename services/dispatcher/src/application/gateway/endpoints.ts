@@ -15,6 +15,12 @@ export interface GatewayEndpoint {
   readonly errors: ErrorShape;
   /** In which form the answer tells its usage; null: nothing is billed. */
   readonly meter: UsageWire | null;
+  /**
+   * Whether what a cache served counts against the provider's tokens a minute: at OpenAI it does
+   * (https://platform.openai.com/docs/guides/prompt-caching), at Anthropic not
+   * (https://platform.claude.com/docs/en/api/rate-limits).
+   */
+  readonly limitsCacheReads: boolean;
   check(body: unknown, beta: string | undefined, exceptions: GatewayExceptions): RequestCheck;
   /** Most tokens that the answer can have. */
   maxTokens(body: Json): number;
@@ -34,6 +40,7 @@ export const gatewayEndpoints: Readonly<Record<ModelEndpoint, GatewayEndpoint>> 
     path: '/model/anthropic/v1/messages',
     errors: 'anthropic',
     meter: 'anthropic-messages',
+    limitsCacheReads: false,
     check: checkAnthropicRequest,
     maxTokens: (body) => countOf(body['max_tokens']),
     prepare: (body) => body,
@@ -42,6 +49,7 @@ export const gatewayEndpoints: Readonly<Record<ModelEndpoint, GatewayEndpoint>> 
     path: '/model/anthropic/v1/messages/count_tokens',
     errors: 'anthropic',
     meter: null,
+    limitsCacheReads: false,
     check: checkAnthropicCount,
     maxTokens: () => 0,
     prepare: (body) => body,
@@ -50,6 +58,7 @@ export const gatewayEndpoints: Readonly<Record<ModelEndpoint, GatewayEndpoint>> 
     path: '/model/openai/v1/responses',
     errors: 'openai',
     meter: 'openai-responses',
+    limitsCacheReads: true,
     check: (body, _beta, exceptions) => checkResponsesRequest(body, exceptions),
     maxTokens: (body) => countOf(body['max_output_tokens']),
     // Stored unless told otherwise, and then whoever has the key can read it back.
@@ -59,6 +68,7 @@ export const gatewayEndpoints: Readonly<Record<ModelEndpoint, GatewayEndpoint>> 
     path: '/model/openai/v1/chat/completions',
     errors: 'openai',
     meter: 'openai-chat',
+    limitsCacheReads: true,
     check: (body, _beta, exceptions) => checkChatRequest(body, exceptions),
     maxTokens: (body) => countOf(body['max_completion_tokens'] ?? body['max_tokens']),
     prepare: withUsage,

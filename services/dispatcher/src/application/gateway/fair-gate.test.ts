@@ -22,24 +22,46 @@ test('parties take turns, whoever came with more', async () => {
   const come = async (party: string): Promise<void> => {
     const leave = await gate.enter(party, 1, open);
     order.push(party);
-    leave();
+    leave(null);
   };
   const all = [come('a'), come('a'), come('a'), come('b'), come('c')];
   assert.equal(gate.waiting(), 5);
-  leaveFirst();
-  leaveFirst();
+  leaveFirst(null);
+  leaveFirst(null);
   await Promise.all(all);
   assert.deepEqual(order, ['a', 'b', 'c', 'a', 'a']);
 });
 
 test('tokens are let through as the minute goes on', async () => {
   const gate = gateOf({ tokensPerMinute: 600 });
-  (await gate.enter('a', 600, open))();
+  (await gate.enter('a', 600, open))(null);
   const next = gate.enter('a', 100, open);
   assert.equal(gate.waiting(), 1);
   ms += 10_000;
-  (await next)();
+  (await next)(null);
   assert.equal(gate.waiting(), 0);
+});
+
+test('what an exchange really used is put right when it is over', async () => {
+  const gate = gateOf({ tokensPerMinute: 600 });
+  const first = await gate.enter('a', 600, open);
+  // It used a sixth of what was expected: the rest is there again at once.
+  first(100);
+  (await gate.enter('b', 500, open))(700);
+  // And two hundred more than it took: nobody comes in before they have flown back.
+  ms += 19_000;
+  await assert.rejects(gate.enter('c', 1, AbortSignal.timeout(200)), { name: 'TimeoutError' });
+  ms += 2_000;
+  (await gate.enter('c', 1, open))(null);
+});
+
+test('a debt of tokens is at most a minute’s', async () => {
+  const gate = gateOf({ tokensPerMinute: 600 });
+  (await gate.enter('a', 100, open))(1_000_000);
+  ms += 59_000;
+  await assert.rejects(gate.enter('b', 1, AbortSignal.timeout(200)), { name: 'TimeoutError' });
+  ms += 2_000;
+  (await gate.enter('b', 1, open))(null);
 });
 
 test('who waits too long is refused, who leaves gives the place back', async () => {
@@ -51,8 +73,8 @@ test('who waits too long is refused, who leaves gives the place back', async () 
   gone.abort();
   await assert.rejects(waiting, { name: 'AbortError' });
   assert.equal(gate.waiting(), 0);
-  leave();
-  (await gate.enter('d', 1, open))();
+  leave(null);
+  (await gate.enter('d', 1, open))(null);
 });
 
 test('who leaves while the shared room is asked takes nothing', async () => {
@@ -73,7 +95,7 @@ test('who leaves while the shared room is asked takes nothing', async () => {
   await assert.rejects(entering, { name: 'AbortError' });
   assert.deepEqual(given, taken, 'its turn is given up at once');
   asked.resolve(true);
-  (await gate.enter('b', 1, open))();
+  (await gate.enter('b', 1, open))(null);
   const [left] = taken;
   assert.deepEqual(given, [left, ...taken], 'and the place that it was given all the same');
 });
@@ -90,10 +112,10 @@ test('without a shared room to ask, a gateway keeps the limits by itself, and as
   const gate = gateOf({ concurrency: 1 }, { shared, log, waitMs: 20 });
   const leave = await gate.enter('a', 1, open);
   await assert.rejects(gate.enter('b', 1, open), { code: 'unavailable' });
-  leave();
-  (await gate.enter('b', 1, open))();
+  leave(null);
+  (await gate.enter('b', 1, open))(null);
   assert.deepEqual([warned.length, asked], [1, 1]);
   ms += 5_000;
-  (await gate.enter('b', 1, open))();
+  (await gate.enter('b', 1, open))(null);
   assert.deepEqual([warned.length, asked], [1, 2]);
 });

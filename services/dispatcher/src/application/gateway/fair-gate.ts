@@ -11,10 +11,10 @@ export interface FairGate {
    * Waits for room. Whoever waits is served in turn by `party`, so that one session with many requests does not keep
    * the others waiting.
    * @param tokens what the exchange is expected to use
-   * @returns to be called when the exchange is over
+   * @returns to be called when the exchange is over, with what it used; null: nobody knows, the expectation stands
    * @throws CodedError `unavailable` when there was no room within the time; the signal's reason when it is aborted
    */
-  enter(party: string, tokens: number, signal: AbortSignal): Promise<() => void>;
+  enter(party: string, tokens: number, signal: AbortSignal): Promise<(used: number | null) => void>;
   /** Exchanges that wait. */
   waiting(): number;
 }
@@ -68,9 +68,12 @@ export function createFairGate(options: GateOptions): FairGate {
       return true;
     }
   };
-  const give = (ticket: Ticket): void => {
-    own.give();
-    shared?.give(ticket.holder);
+  const takenBy = ({ tokens }: Ticket): number =>
+    Math.min(tokens, limits.tokensPerMinute ?? Number.POSITIVE_INFINITY);
+  const give = (ticket: Ticket, used: number | null): void => {
+    const over = used === null ? 0 : used - takenBy(ticket);
+    own.give(over);
+    shared?.give(ticket.holder, over);
     void admitNext();
   };
   const admitNext = async (): Promise<void> => {
@@ -86,7 +89,7 @@ export function createFairGate(options: GateOptions): FairGate {
         }
         if (ticket.left) {
           own.giveBack(ticket.tokens);
-          shared?.give(ticket.holder);
+          shared?.give(ticket.holder, -takenBy(ticket));
           continue;
         }
         takeTurn(parties, next.party, ticket);
@@ -114,7 +117,7 @@ export function createFairGate(options: GateOptions): FairGate {
       const giveUp = (error: unknown): void => {
         ticket.left = true;
         // It may have the next turn among all gateways.
-        shared?.give(ticket.holder);
+        shared?.give(ticket.holder, 0);
         removeTicket(parties, party, ticket);
         reject(error);
       };
@@ -130,8 +133,8 @@ export function createFairGate(options: GateOptions): FairGate {
         signal.removeEventListener('abort', gone);
       });
       let left = false;
-      return () => {
-        if (!left) give(ticket);
+      return (used) => {
+        if (!left) give(ticket, used);
         left = true;
       };
     },

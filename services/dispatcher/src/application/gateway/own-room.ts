@@ -4,7 +4,8 @@ import type { ProviderLimits } from '../ports/model-provider.ts';
 /** What this process alone has let through to a provider. */
 export interface OwnRoom {
   take(tokens: number): boolean;
-  give(): void;
+  /** @param over tokens that were used beyond those taken; below nothing where fewer were */
+  give(over: number): void;
   /** The place was not used and its tokens were not spent. */
   giveBack(tokens: number): void;
 }
@@ -20,8 +21,9 @@ export function createOwnRoom(limits: ProviderLimits, clock: Clock): OwnRoom {
       inside += 1;
       return true;
     },
-    give: () => {
+    give: (over) => {
       inside -= 1;
+      bucket.correct(over);
     },
     giveBack: (tokens) => {
       inside -= 1;
@@ -32,12 +34,17 @@ export function createOwnRoom(limits: ProviderLimits, clock: Clock): OwnRoom {
 
 interface Bucket {
   take(tokens: number): boolean;
+  correct(over: number): void;
   giveBack(tokens: number): void;
 }
 
-/** A bucket that holds a minute's tokens and fills steadily. A request larger than the bucket takes it whole. */
+/**
+ * A bucket that holds a minute's tokens and fills steadily. A request larger than the bucket takes it whole. What an
+ * exchange used beyond what it took is a debt; one of more than a minute would keep everybody out for the sake of one.
+ */
 function createBucket(perMinute: number | undefined, clock: Clock): Bucket {
-  if (perMinute === undefined) return { take: () => true, giveBack: () => undefined };
+  if (perMinute === undefined)
+    return { take: () => true, correct: () => undefined, giveBack: () => undefined };
   let level = perMinute;
   let at = clock.monotonicMs();
   return {
@@ -49,6 +56,9 @@ function createBucket(perMinute: number | undefined, clock: Clock): Bucket {
       if (level < needed) return false;
       level -= needed;
       return true;
+    },
+    correct: (over) => {
+      level = Math.max(-perMinute, Math.min(perMinute, level - over));
     },
     giveBack: (tokens) => {
       level = Math.min(perMinute, level + Math.min(tokens, perMinute));

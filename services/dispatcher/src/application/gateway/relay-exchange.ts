@@ -1,4 +1,5 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
+import { addTokens, tokensOf } from '@lemniscate/shared/model/usage.ts';
 import type { Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
 import { askProvider } from './ask-provider.ts';
 import type { AskDeps, Outcome } from './ask-provider.ts';
@@ -48,19 +49,40 @@ export async function relayExchange(
 }
 
 const isBilled = (exchange: CheckedExchange): boolean => gatewayEndpoints[exchange.endpoint].meter !== null;
-const createOutcome = (): Outcome => ({ meter: null, refused: false });
+const createOutcome = (): Outcome => ({
+  meter: null,
+  metered: { responses: [], complete: false },
+  refused: false,
+});
 
 /** What a rate limit is asked for: a token is about four bytes, and most answers are short. */
 function expectedTokens(exchange: CheckedExchange): number {
   return Math.ceil(exchange.requestBytes / 4) + Math.min(exchange.maxTokens, 4_096);
 }
 
+/**
+ * What an exchange took of its provider's tokens a minute. A refusal and a count of tokens take none; of an answer that
+ * broke off at least what was expected counts.
+ */
+function usedTokens({ endpoint }: CheckedExchange, { metered, refused }: Outcome, expected: number): number {
+  const { meter, limitsCacheReads } = gatewayEndpoints[endpoint];
+  if (refused || meter === null) return 0;
+  const tokens = addTokens(...metered.responses.map(tokensOf));
+  const seen =
+    tokens.inputTokens +
+    tokens.outputTokens +
+    tokens.cacheWriteTokens +
+    (limitsCacheReads ? tokens.cacheReadTokens : 0);
+  return metered.complete ? seen : Math.max(seen, expected);
+}
+
 /** Waits for the provider's room after every budget was asked: who waits for a person must not keep others out. */
 async function askInTurn(...asked: Parameters<typeof askProvider>): Promise<boolean> {
   const [deps, exchange, target, , ended, outcome] = asked;
+  const expected = expectedTokens(exchange);
   const leave = await deps
     .gates(target.provider)
-    .enter(exchange.claim.sessionId, expectedTokens(exchange), ended)
+    .enter(exchange.claim.sessionId, expected, ended)
     .catch((error: unknown) => {
       // Nothing was sent, so nothing is owed.
       outcome.refused = true;
@@ -69,7 +91,8 @@ async function askInTurn(...asked: Parameters<typeof askProvider>): Promise<bool
   try {
     return await askProvider(...asked);
   } finally {
-    leave();
+    if (outcome.meter !== null) outcome.metered = outcome.meter.end();
+    leave(usedTokens(exchange, outcome, expected));
   }
 }
 
@@ -102,7 +125,7 @@ async function relayBilled(
     const ended = AbortSignal.any([gone, open.signal]);
     return await askInTurn(deps, exchange, target, sink, ended, outcome, how.replaceable);
   } finally {
-    const metered = outcome.meter?.end() ?? { responses: [], complete: false };
+    const { metered } = outcome;
     span?.end(metered, outcome.refused);
     await settleExchange(deps, {
       ...facts,

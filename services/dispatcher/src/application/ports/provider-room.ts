@@ -7,8 +7,11 @@ export interface ProviderRoom {
    * @returns false: there is no room now, or others have asked before; who goes on asking keeps its turn
    */
   take(holder: string, tokens: number): Promise<boolean>;
-  /** Gives a place back, or the turn of one who waited for it. */
-  give(holder: string): void;
+  /**
+   * Gives a place back, or the turn of one who waited for it.
+   * @param over tokens that it used beyond those it took; below nothing where it used less
+   */
+  give(holder: string, over: number): void;
 }
 
 /** Room that all gateways of the fleet share, by the name of the provider. */
