@@ -84,6 +84,12 @@ export function createAuditLog({
         else heads.set(head.chain, head);
       if (grown.length > 0) appended?.();
     },
+    lookAhead: async (tx, chain) => {
+      if (heads.get(chain) !== undefined) return;
+      const head = await readHead(tx, chain, 'FOR UPDATE');
+      // One that was closed meanwhile is never the end of an append.
+      if (head !== null && !head.closed) heads.set(chain, head);
+    },
     head: async (tx, chain) => {
       const head = await readHead(tx, chain, '');
       return head === null ? null : { seq: head.seq, digest: toHex(head.digest), closed: head.closed };

@@ -106,10 +106,16 @@ async function withTransaction<Result>(
     (error: unknown) => mapError(error, url),
   );
   let open = true;
+  let failure: unknown = null;
   const tx: Transaction = {
-    query: (text, values) =>
+    query: <Row extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => {
       // A statement that comes after the end would run in whatever transaction the connection serves next.
-      open ? run(client, url, text, values) : Promise.reject(new Error('this transaction has ended')),
+      if (!open) return Promise.reject(new Error('this transaction has ended'));
+      const rows = run<Row>(client, url, text, values);
+      // Also of a statement that nobody awaits: it travels with COMMIT, which fails with it.
+      rows.catch((error: unknown) => (failure ??= error));
+      return rows;
+    },
   };
   try {
     const result = await work(tx);
@@ -121,7 +127,10 @@ async function withTransaction<Result>(
       .catch((error: unknown) => Promise.reject(mapError(error, url)));
     // Postgres answers ROLLBACK to the COMMIT of a transaction in which a statement failed and nobody noticed.
     if (committed.command !== 'COMMIT')
-      throw new CodedError('internal', 'A transaction was rolled back since one of its statements failed.');
+      throw (
+        failure ??
+        new CodedError('internal', 'A transaction was rolled back since one of its statements failed.')
+      );
     client.release();
     return result;
   } catch (error) {

@@ -19,6 +19,7 @@ function fixture() {
       append: async (_tx: unknown, _chain: string, drafts: readonly AuditDraft[]) =>
         void entries.push(...drafts),
       appendEach: () => Promise.resolve(),
+      lookAhead: () => Promise.resolve(),
       head: async () => null,
       commit: (kind: string, text: string) => `${kind}:${text.length}`,
     },

@@ -3,6 +3,8 @@ import type { TokenBuckets } from '@lemniscate/shared/model/usage.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 
+type ChargedSession = Pick<SessionRow, 'id' | 'project_id' | 'agent' | 'opened_by' | 'runtime'>;
+
 /** The cost of a settled exchange. */
 export interface UsageCost {
   readonly usageId: string;
@@ -20,7 +22,11 @@ export interface UsageCost {
 }
 
 /** Appends what an exchange cost, in the transaction that settles it. */
-export async function appendUsageCost(tx: Transaction, session: SessionRow, cost: UsageCost): Promise<void> {
+export async function appendUsageCost(
+  tx: Transaction,
+  session: ChargedSession,
+  cost: UsageCost,
+): Promise<void> {
   const { tokens, costs } = cost;
   await tx.query(
     `INSERT INTO cost_entries (kind, usage_id, session_id, day, project_id, agent, subject, runtime, provider, model,

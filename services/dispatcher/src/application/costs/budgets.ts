@@ -57,13 +57,12 @@ const newMonth = `UPDATE cost_budgets SET month = ${thisMonth}, granted_usd = 0,
 /** What a session asks its budgets for. */
 export interface Escrow {
   readonly sessionId: string;
-  readonly project: string;
-  readonly agent: string;
   /** Worst case of the exchange that is about to begin; null where its model has no price. */
   readonly reserved: string | null;
 }
 
-interface BudgetRow extends Record<string, unknown> {
+/** A budget that does not cover a session's next exchange yet, and by how much. */
+export interface ShortBudget extends Record<string, unknown> {
   readonly scope: CostBudget['scope'];
   readonly name: string;
   readonly short: string;
@@ -74,10 +73,14 @@ interface BudgetRow extends Record<string, unknown> {
  * Makes sure that every budget over the session covers what it holds and what it is about to reserve. A session takes
  * slices: the budget's row is touched once a slice, and the sum of all slices never passes the amount, so calls in
  * parallel cannot overshoot. Runs in the transaction that holds the session's lock.
+ * @param short what `shortBudgets` has found under that lock
  * @returns the words for the person when a budget does not have the room; null otherwise
  */
-export async function drawSlices(tx: Transaction, escrow: Escrow): Promise<string | null> {
-  const short = await shortBudgets(tx, escrow);
+export async function drawSlices(
+  tx: Transaction,
+  escrow: Escrow,
+  short: readonly ShortBudget[],
+): Promise<string | null> {
   for (const budget of short) {
     if (escrow.reserved === null)
       return `The ${budget.scope} ${budget.name} has a budget of money, but the model has no price. Add the price.`;
@@ -87,26 +90,30 @@ export async function drawSlices(tx: Transaction, escrow: Escrow): Promise<strin
   return null;
 }
 
-/** The budgets whose slices do not cover the session's next exchange, in an order that all sessions lock them in. */
-async function shortBudgets(tx: Transaction, escrow: Escrow): Promise<BudgetRow[]> {
-  return tx.query<BudgetRow>(
+/**
+ * The budgets over a session whose slices do not cover its next exchange, in an order that all sessions lock them in.
+ * Sent before the first await, behind the statement that locks the session.
+ */
+export async function shortBudgets(tx: Transaction, escrow: Escrow): Promise<ShortBudget[]> {
+  return tx.query<ShortBudget>(
     `WITH held AS (
        SELECT coalesce(sum(CASE WHEN complete THEN cost_usd
          ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0) AS usd
        FROM usage WHERE session_id = $1 AND begun_at >= ${thisMonth} AT TIME ZONE 'UTC')
      SELECT b.scope, b.name, trim_scale(b.amount_usd)::text AS amount,
-       trim_scale(held.usd + coalesce($4::numeric, 0) - coalesce(s.granted_usd, 0))::text AS short
-     FROM cost_budgets b CROSS JOIN held
+       trim_scale(held.usd + coalesce($2::numeric, 0) - coalesce(s.granted_usd, 0))::text AS short
+     FROM sessions o JOIN cost_budgets b
+         ON (b.scope = 'project' AND b.name = o.project_id) OR (b.scope = 'agent' AND b.name = o.agent)
+       CROSS JOIN held
        LEFT JOIN cost_slices s ON s.scope = b.scope AND s.name = b.name AND s.month = ${thisMonth}
          AND s.session_id = $1 AND NOT s.returned
-     WHERE ((b.scope = 'project' AND b.name = $2) OR (b.scope = 'agent' AND b.name = $3))
-       AND ($4::numeric IS NULL OR held.usd + $4::numeric > coalesce(s.granted_usd, 0))
+     WHERE o.id = $1 AND ($2::numeric IS NULL OR held.usd + $2::numeric > coalesce(s.granted_usd, 0))
      ORDER BY b.scope, b.name`,
-    [escrow.sessionId, escrow.project, escrow.agent, escrow.reserved],
+    [escrow.sessionId, escrow.reserved],
   );
 }
 
-async function grant(tx: Transaction, escrow: Escrow, budget: BudgetRow): Promise<boolean> {
+async function grant(tx: Transaction, escrow: Escrow, budget: ShortBudget): Promise<boolean> {
   const key = [budget.scope, budget.name];
   await tx.query(`${newMonth} WHERE scope = $1 AND name = $2 AND month < ${thisMonth}`, key);
   // A whole slice while there is room for one, then just what is needed.

@@ -8,10 +8,10 @@ import { holdWhileExtendable } from '../budgets/hold-exchange.ts';
 import type { HoldDeps } from '../budgets/hold-exchange.ts';
 import { claimSummary } from '../budgets/claim-summary.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
-import { lockLiveAttempt } from '../events/live-attempt.ts';
-import type { AttemptClaim, LiveAttempt } from '../events/live-attempt.ts';
+import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { drawSlices } from '../costs/budgets.ts';
+import { drawSlices, shortBudgets } from '../costs/budgets.ts';
+import { lockSpending } from './lock-session.ts';
 import { readTotals } from './usage-totals.ts';
 import { worstCaseCost, worstCaseTokens } from '@lemniscate/shared/budget/worst-case.ts';
 import type { PlannedExchange } from '@lemniscate/shared/budget/worst-case.ts';
@@ -59,17 +59,20 @@ type Begun =
 async function tryToBegin(deps: BeginDeps, claim: AttemptClaim, planned: PlannedExchange): Promise<Begun> {
   const reserved = worstCaseCost(planned, deps.priceBook);
   return deps.database.transaction(async (tx): Promise<Begun> => {
-    const [locked, totals, waited] = await Promise.all([
-      lockLiveAttempt(tx, claim),
+    const escrow = { sessionId: claim.sessionId, reserved };
+    // One round trip; all of them look behind the lock.
+    const [locked, totals, waited, short] = await Promise.all([
+      lockSpending(tx, claim),
       readTotals(tx, claim.sessionId),
       readWaitedMs(tx, claim.sessionId),
+      shortBudgets(tx, escrow),
     ]);
     const session = { ...locked, waited_ms: waited };
     const summary = await claimSummary(tx, session);
     if (!summary && extendableExhaustion(session) !== null) return { kind: 'extendable' };
     const budget =
       exhaustedBudget(session, totals, reserved, summary) ??
-      (await exhaustedOrganisation(tx, session, reserved));
+      exhaustedOrganisation(await drawSlices(tx, escrow, short));
     if (budget !== null) {
       await tx.query('UPDATE sessions SET stop_reason = coalesce(stop_reason, $2) WHERE id = $1', [
         claim.sessionId,
@@ -88,7 +91,10 @@ async function tryToBegin(deps: BeginDeps, claim: AttemptClaim, planned: Planned
         'unavailable',
         `Session ${claim.sessionId} has ${totals.open} model exchanges open; one has to end first.`,
       );
-    return { kind: 'begun', id: await insertBegun(deps, tx, claim, planned, reserved) };
+    const id = deps.newId('usage');
+    // Travels with the commit, before which nobody goes on.
+    void insertBegun(deps, tx, claim, planned, { id, reserved });
+    return { kind: 'begun', id };
   });
 }
 
@@ -97,20 +103,19 @@ async function insertBegun(
   tx: Transaction,
   claim: AttemptClaim,
   planned: PlannedExchange,
-  reserved: string | null,
-): Promise<string> {
-  const id = deps.newId('usage');
+  row: { readonly id: string; readonly reserved: string | null },
+): Promise<void> {
   await tx.query(
     `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book, gateway, endpoint,
        prices, fallback_for, reserved_tokens)
      VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7, $8, $9, nullif($10, $4), $11, $12)`,
     [
-      id,
+      row.id,
       claim.sessionId,
       claim.attempt,
       planned.provider,
       planned.model,
-      reserved,
+      row.reserved,
       deps.priceBook.version,
       deps.gatewayId,
       planned.endpoint,
@@ -119,20 +124,9 @@ async function insertBegun(
       worstCaseTokens(planned),
     ],
   );
-  return id;
 }
 
 /** Budgets of the project and the agent, which many sessions share. */
-async function exhaustedOrganisation(
-  tx: Transaction,
-  session: LiveAttempt,
-  reserved: string | null,
-): Promise<ExhaustedBudget | null> {
-  const message = await drawSlices(tx, {
-    sessionId: session.id,
-    project: session.project_id,
-    agent: session.agent,
-    reserved,
-  });
+function exhaustedOrganisation(message: string | null): ExhaustedBudget | null {
   return message === null ? null : { reason: 'budget_cost', message, extendable: false };
 }

@@ -462,6 +462,50 @@ test('a response that was told before is billed once', async () => {
   assert.match(String(entry?.body['sameResponseAs']), /^use_/);
 });
 
+test('a response that was cut and comes again whole is billed whole, where it was begun, and nowhere twice', async () => {
+  const cut = async function* (id: string): AsyncGenerator<string> {
+    yield start(id);
+    throw new Error('the provider broke off');
+  };
+  const costOf = (claim: AttemptClaim) =>
+    record.database.query(
+      `SELECT usage_id AS id, sum(exchanges)::int AS exchanges, sum(incomplete)::int AS incomplete,
+         sum(input_tokens)::int AS input, sum(output_tokens)::int AS output, sum(cache_read_tokens)::int AS cached,
+         trim_scale(sum(input_usd + output_usd + cache_read_usd + cache_write_usd + other_usd))::text AS usd
+       FROM cost_entries WHERE session_id = $1 GROUP BY usage_id ORDER BY usage_id`,
+      [claim.sessionId],
+    );
+  const [one, other] = [await openSession(), await openSession()];
+  for (const [id, again] of [
+    ['msg_again', one],
+    ['msg_of_another', other],
+  ] as const) {
+    const before = (await usageOf(one.claim)).length;
+    play = () => cut(id);
+    await textOf(await ask(one.token)).catch(() => '');
+    const [broken] = (await settledUsage(one.claim)).slice(before);
+    assert.deepEqual([broken?.state, broken?.output_tokens], ['cut', 1]);
+    play = () => answer(id);
+    // A third time nothing more is learnt.
+    for (let time = 0; time < 2; time += 1)
+      assert.match(await textOf(await ask(again.token)), /message_stop/);
+    await settledUsage(again.claim);
+    const [whole] = (await settledUsage(one.claim)).slice(before);
+    assert.deepEqual([whole?.state, whole?.output_tokens, whole?.cost_usd], ['settled', 20, '0.000204']);
+    const [billed, ...repeats] = (await costOf(one.claim)).slice(before);
+    const costs = { exchanges: 1, incomplete: 0, input: 100, output: 20, cached: 40, usd: '0.000204' };
+    assert.deepEqual({ ...billed, id: '' }, { ...costs, id: '' });
+    const nothing = { ...costs, input: 0, output: 0, cached: 0, usd: '0', id: '' };
+    const bringers = again === one ? repeats : await costOf(other.claim);
+    assert.deepEqual(
+      bringers.map((entry) => ({ ...entry, id: '' })),
+      [nothing, nothing],
+    );
+  }
+  const log = await chainEntries(record, sessionChain(other.claim.sessionId));
+  assert.match(String(log.at(-1)?.body['sameResponseAs']), /^use_/);
+});
+
 test('what nobody settles is cut: at the result at once, else by the reaper; later knowledge still counts', async () => {
   const { claim } = await openSession();
   const insert = (id: string): Promise<unknown> =>

@@ -5,6 +5,8 @@ import type { AttemptClaim } from '../events/live-attempt.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
 import { settleExchange } from './settle-exchange.ts';
 import type { SettleDeps } from './settle-exchange.ts';
+import { exchangeOf } from './usage-row.ts';
+import type { ExchangeRow } from './usage-row.ts';
 
 export interface ReapExchangesDeps extends SettleDeps {
   readonly open: OpenExchanges;
@@ -19,25 +21,13 @@ const silentSeconds = 20;
 const deadSeconds = 15;
 const atOnce = 100;
 
-interface OpenRow extends Record<string, unknown> {
-  readonly id: string;
-  readonly session_id: string;
-  readonly attempt: number;
-  readonly server_id: string;
-  readonly provider: string;
-  readonly prices: string | null;
-  readonly model: string;
-  readonly fallback_for: string | null;
-  readonly begun_at: string;
-}
-
 /**
  * Settles what nobody will settle any more: exchanges of attempts that are over, of a process that died, and those that
  * are too old. Nothing is known of them, so they are cut with a lower bound of nothing and keep their reservation.
  * @returns how many were settled
  */
 export async function reapExchanges(deps: ReapExchangesDeps): Promise<number> {
-  const rows = await deps.database.query<OpenRow>(
+  const rows = await deps.database.query<ExchangeRow>(
     `SELECT u.id, u.session_id, u.attempt, a.server_id, u.provider, u.prices, u.model, u.fallback_for, u.begun_at
      FROM usage u JOIN attempts a ON a.session_id = u.session_id AND a.attempt = u.attempt
      LEFT JOIN gateways g ON g.id = u.gateway
@@ -78,7 +68,7 @@ export async function settleAttempt(deps: SettleAttemptDeps, claim: AttemptClaim
   await cutAll(deps, rows);
 }
 
-interface OpenRowOfAttempt extends OpenRow {
+interface OpenRowOfAttempt extends ExchangeRow {
   /** Another dispatcher, which lives, is relaying it. */
   readonly elsewhere: boolean;
 }
@@ -93,21 +83,10 @@ async function openRowsOf(deps: SettleAttemptDeps, claim: AttemptClaim): Promise
   );
 }
 
-async function cutAll(deps: ReapExchangesDeps, rows: readonly OpenRow[]): Promise<number> {
+async function cutAll(deps: ReapExchangesDeps, rows: readonly ExchangeRow[]): Promise<number> {
   let settled = 0;
   for (const row of rows) {
-    const claim = { sessionId: row.session_id, attempt: row.attempt, serverId: row.server_id };
-    const cut = await settleExchange(deps, {
-      usageId: row.id,
-      claim,
-      provider: row.provider,
-      prices: row.prices ?? row.provider,
-      fallbackFor: row.fallback_for,
-      model: row.model,
-      at: Date.parse(row.begun_at),
-      responses: [],
-      complete: false,
-    });
+    const cut = await settleExchange(deps, { ...exchangeOf(row), responses: [], complete: false });
     if (cut) settled += 1;
     if (cut)
       deps.log.warn({ usage: row.id, session: row.session_id }, 'an exchange that nobody settled was cut');

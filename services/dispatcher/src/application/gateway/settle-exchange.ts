@@ -1,8 +1,10 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { costOfCall, costPartsOfCall } from '@lemniscate/shared/model/cost.ts';
+import { Decimal } from '@lemniscate/shared/model/decimal.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import { addTokens, tokensOf } from '@lemniscate/shared/model/usage.ts';
 import type { ResponseUsage, TokenBuckets } from '@lemniscate/shared/model/usage.ts';
+import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
@@ -10,9 +12,13 @@ import { appendAboutSession } from '../audit/append-about-session.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { lockSession } from '../sessions/session-row.ts';
 import { appendUsageCost } from '../costs/append-cost.ts';
+import { changeOfCost } from './change-of-cost.ts';
+import { lockToSettle } from './lock-session.ts';
+import { exchangeOf, findSameResponse, lockUsage, writeUsage } from './usage-row.ts';
+import type { SameResponse } from './usage-row.ts';
 import { readTotals, usageEvent } from './usage-totals.ts';
+import type { UsageTotals } from './usage-totals.ts';
 
 export interface SettleDeps {
   readonly database: Database;
@@ -38,44 +44,68 @@ export interface EndedExchange {
   readonly complete: boolean;
 }
 
+/** `completes`: nothing is written yet, since another row's answer broke off and this is the whole of it. */
+type Settled =
+  | { readonly kind: 'settled' | 'known' }
+  | { readonly kind: 'completes'; readonly row: SameResponse };
+
 /**
  * Settles an exchange: tokens, cost, audit entry and the session's totals, in one transaction. Settling twice changes
- * nothing, except that knowledge replaces the reaper's ignorance.
+ * nothing, except that knowledge replaces the reaper's ignorance. A response that comes whole after it was cut is billed
+ * where it was begun, and there with its whole counts; the exchange that brought it the second time bills nothing.
  * @returns whether this call settled it
  */
 export async function settleExchange(deps: SettleDeps, ended: EndedExchange): Promise<boolean> {
-  const announced = await deps.database.transaction((tx) => settle(deps, tx, ended));
-  if (announced) deps.events.announce(ended.claim.sessionId);
-  return announced;
+  let settled = await deps.database.transaction((tx) => settle(deps, tx, ended, true));
+  if (settled.kind === 'completes') {
+    // In a transaction of its own: two sessions that are locked at once could wait for each other.
+    const { responses, complete } = ended;
+    await settleExchange(deps, { ...exchangeOf(settled.row), responses, complete });
+    settled = await deps.database.transaction((tx) => settle(deps, tx, ended, false));
+  }
+  if (settled.kind === 'settled') deps.events.announce(ended.claim.sessionId);
+  return settled.kind === 'settled';
 }
 
-async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): Promise<boolean> {
+async function settle(
+  deps: SettleDeps,
+  tx: Transaction,
+  ended: EndedExchange,
+  mayComplete: boolean,
+): Promise<Settled> {
   const { claim } = ended;
-  const [session, before, known] = await Promise.all([
-    lockSession(tx, claim.sessionId),
+  // One round trip; all of them look behind the lock.
+  const [session, before, known, totals] = await Promise.all([
+    lockToSettle(tx, claim.sessionId),
     lockUsage(tx, ended),
     findSameResponse(tx, ended),
+    readTotals(tx, claim.sessionId),
+    deps.audit.lookAhead(tx, sessionChain(claim.sessionId)),
   ]);
-  if (before === null) return false;
+  if (before === null) return { kind: 'known' };
+  if (mayComplete && ended.complete && known?.state === 'cut') return { kind: 'completes', row: known };
   // A response that is on record already was billed once: this row says so and counts nothing.
   const responses = known === null ? ended.responses : [];
   const tokens = addTokens(...responses.map(tokensOf));
   const call = { provider: ended.prices, model: ended.model, at: ended.at, batch: false };
   const cost = costOfCall(responses, call, deps.priceBook);
   const costUsd = cost === null ? null : cost.toFixed();
-  const written = writeUsage(tx, ended, responses[0], tokens, costUsd);
-  const appended = appendUsageCost(tx, session, {
+  const costs = cost === null ? null : costPartsOfCall(responses, call, deps.priceBook);
+  const wasCut = before.state === 'cut';
+  // What nobody awaits here travels with what is awaited, or with the commit, which fails where one of them does.
+  void writeUsage(tx, ended, responses[0], tokens, costUsd);
+  void appendUsageCost(tx, session, {
     usageId: ended.usageId,
     provider: ended.provider,
     model: ended.model,
     at: ended.at,
     priceBook: deps.priceBook.version,
     complete: ended.complete,
-    tokens,
-    costs: cost === null ? null : costPartsOfCall(responses, call, deps.priceBook),
-    wasCut: before === 'cut',
+    ...(wasCut ? changeOfCost(before, { tokens, costs }, call, deps.priceBook) : { tokens, costs }),
+    wasCut,
   });
-  const closed = sessionHasEnded(session.state);
+  // A row that was cut is in the sums already.
+  const now = wasCut ? await readTotals(tx, claim.sessionId) : withExchange(totals, tokens, costUsd);
   // The chain of a session that was stopped meanwhile is closed: its last exchange stands in the review chain.
   const audited = appendAboutSession(deps.audit, tx, session, [
     {
@@ -94,74 +124,25 @@ async function settle(deps: SettleDeps, tx: Transaction, ended: EndedExchange): 
         costUsd,
         complete: ended.complete,
         ...(ended.fallbackFor === null ? {} : { fallbackFor: ended.fallbackFor }),
-        ...(known === null ? {} : { sameResponseAs: known }),
+        ...(known === null ? {} : { sameResponseAs: known.id }),
       },
     },
   ]);
-  const [totals] = await Promise.all([readTotals(tx, claim.sessionId), written, appended, audited]);
-  if (!closed)
-    await deps.events.append(tx, claim.sessionId, claim.attempt, [usageEvent(ended.model, totals)]);
-  return true;
+  if (!sessionHasEnded(session.state))
+    void deps.events.append(tx, claim.sessionId, claim.attempt, [usageEvent(ended.model, now)]);
+  await audited;
+  return { kind: 'settled' };
 }
 
-/**
- * Locks the exchange's row, behind the session's lock.
- * @returns the state that this settlement changes; null when somebody else has settled it
- */
-async function lockUsage(tx: Transaction, ended: EndedExchange): Promise<'begun' | 'cut' | null> {
-  const [row] = await tx.query<{ state: string; known: boolean }>(
-    `SELECT state, response_id IS NOT NULL
-       OR input_tokens + output_tokens + cache_read_tokens + cache_write_tokens > 0 AS known
-     FROM usage WHERE id = $1 FOR UPDATE`,
-    [ended.usageId],
-  );
-  if (row?.state === 'begun') return 'begun';
-  // Also a part of an answer is more than the nothing with which another dispatcher has cut it.
-  const isNews = ended.complete || (ended.responses.length > 0 && row?.known === false);
-  return row?.state === 'cut' && isNews ? 'cut' : null;
-}
-
-/** The usage row that has this response already, such as one that the provider told to an earlier request. */
-async function findSameResponse(tx: Transaction, ended: EndedExchange): Promise<string | null> {
-  const responseId = ended.responses[0]?.responseId ?? null;
-  if (responseId === null) return null;
-  const [, [row]] = await Promise.all([
-    // Two sessions that are told one response at once settle one after the other; the second sees the first.
-    tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
-      JSON.stringify(['usage_response', ended.provider, responseId]),
-    ]),
-    tx.query<{ id: string }>('SELECT id FROM usage WHERE provider = $1 AND response_id = $2 AND id <> $3', [
-      ended.provider,
-      responseId,
-      ended.usageId,
-    ]),
-  ]);
-  return row?.id ?? null;
-}
-
-async function writeUsage(
-  tx: Transaction,
-  ended: EndedExchange,
-  response: ResponseUsage | undefined,
-  tokens: TokenBuckets,
-  costUsd: string | null,
-): Promise<void> {
-  await tx.query(
-    `UPDATE usage SET state = $2, complete = $3, input_tokens = $4, output_tokens = $5, cache_read_tokens = $6,
-       cache_write_tokens = $7, cache_write_1h_tokens = $8, cost_usd = $9, served_tier = $10, response_id = $11,
-       settled_at = now() WHERE id = $1`,
-    [
-      ended.usageId,
-      ended.complete ? 'settled' : 'cut',
-      ended.complete,
-      tokens.inputTokens,
-      tokens.outputTokens,
-      tokens.cacheReadTokens,
-      tokens.cacheWriteTokens,
-      tokens.cacheWrite1hTokens,
-      costUsd,
-      response?.tier.serviceTier ?? null,
-      response?.responseId ?? null,
-    ],
-  );
+/** The sums of a session once an exchange that had begun is settled; read before it, under the session's lock. */
+function withExchange(totals: UsageTotals, tokens: TokenBuckets, costUsd: string | null): UsageTotals {
+  return {
+    ...totals,
+    input_tokens: totals.input_tokens + tokens.inputTokens,
+    output_tokens: totals.output_tokens + tokens.outputTokens,
+    cache_read_tokens: totals.cache_read_tokens + tokens.cacheReadTokens,
+    cache_write_tokens: totals.cache_write_tokens + tokens.cacheWriteTokens,
+    cost_usd: new Decimal(totals.cost_usd).plus(costUsd ?? 0).toFixed(),
+    priced: totals.priced && costUsd !== null,
+  };
 }

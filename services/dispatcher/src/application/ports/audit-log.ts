@@ -29,6 +29,11 @@ export interface AuditLog {
    * @throws as `append`, for all of them together
    */
   appendEach(tx: Transaction, appends: readonly ChainAppend[]): Promise<void>;
+  /**
+   * Learns where a chain ends, under its lock, so that the next append of this transaction takes one statement. Sent
+   * before the first await; nothing is sent where this process wrote the chain's last entry.
+   */
+  lookAhead(tx: Transaction, chain: string): Promise<void>;
   /** The chain's last entry, such as a session's closing digest (hex) for the review that cites it; null: no chain. */
   head(tx: Transaction, chain: string): Promise<{ seq: number; digest: string; closed: boolean } | null>;
   /** The fleet's keyed commitment (hex) to a text that must not be in the log itself. */
