@@ -16,18 +16,7 @@ import {
   resumed,
   settled,
 } from '../../../testing/session-script.ts';
-
-const write = (name: string) => ({
-  id: `write_${name}`,
-  tool: 'write_file',
-  input: { path: name, content: `${name}\n` },
-});
-const run = (id: string, command: string) => ({ id, tool: 'run_command', input: { command } });
-const says = (text: string): ScriptedTurn => ({ blocks: [{ text }] });
-const go: PermitAnswer = { verdict: 'go', decidedBy: 'human', reasons: [] };
-
-const told = (bench: Bench): string => JSON.stringify(bench.dispatcher.modelRequests.at(-1));
-const asked = (bench: Bench): string[] => [...new Set(bench.dispatcher.permits.map(({ callId }) => callId))];
+import { asked, cliTest, go, interrupted, run, says, told, waitingApproval, write } from './cli-cases.ts';
 
 /** What the program has counted in an attempt: input and output. */
 function counted(bench: Bench, { sessionId }: SessionOrder, attempt: number): number[] {
@@ -43,40 +32,7 @@ for (const runtime of ['claude-code', 'codex'] as const)
         return { bench, order: bench.order({ runtime, cliTools, ...change }) };
       };
 
-      test('an approval that waits long: put away, and the decision counts once for the same call where it goes on', async (t) => {
-        const { bench, order } = await begin(t);
-        let answer: PermitAnswer = { verdict: 'waiting', approvalId: 'apr_1' };
-        bench.dispatcher.onPermit = ({ callId }) => (callId === 'write_b' ? answer : go);
-        play(bench, [
-          { blocks: [write('a')] },
-          { blocks: [write('b')] },
-          { blocks: [{ ...write('b'), id: 'write_b_again' }] },
-          says('Done.'),
-        ]);
-        await bench.put(order);
-        await bench.dispatcher.until(() => asked(bench).includes('write_b'), 60_000);
-        bench.dispatcher.pauses.set(order.sessionId, 'awaiting_approval');
-        await bench.dispatcher.until(() => bench.dispatcher.checkpoints.length === 1);
-        bench.dispatcher.pauses.clear();
-        await settled(bench);
-        assert.deepEqual(await bench.leftovers(), [], 'nothing of it is left on its server');
-        assert.deepEqual(callStates(eventsOf(bench, order.sessionId), 'write_b'), [
-          'generating',
-          'generated',
-        ]);
-
-        answer = go;
-        await bench.put(resumed(bench, order));
-        const result = await resultOf(bench, order.sessionId, 2, 60_000);
-        assert.deepEqual([result.reason, result.message], ['finished', 'Done.']);
-        assert.match(patchOf(result), /\+a[^]*\+b/);
-        const events = eventsOf(bench, order.sessionId, 2);
-        assert.deepEqual(callStates(events, 'write_b'), ['calling', 'done']);
-        assert.deepEqual(callStates(events, 'write_b_again'), [], 'the same call, not another one');
-        assert.deepEqual(asked(bench), ['write_a', 'write_b']);
-        assert.match(told(bench), /Mend sum\.sh/, 'it knows what it was told');
-        assert.match(told(bench), /write_a/, 'and what it did');
-      });
+      cliTest(waitingApproval, { runtime, cliTools });
 
       test('a person pauses in the middle of a command: it is stopped, the program is told and goes on', async (t) => {
         const { bench, order } = await begin(t);
@@ -131,50 +87,7 @@ for (const runtime of ['claude-code', 'codex'] as const)
         assert.deepEqual(ran, ['write_a', 'write_b'], 'what the checkpoint holds is not done again');
       });
 
-      test('an interrupt cancels what was asked for, is nobody’s rejection, and the next message goes on', async (t) => {
-        const { bench, order } = await begin(t, { interactive: true });
-        const message = Promise.withResolvers<void>();
-        let spoken = false;
-        bench.dispatcher.onNextMessage = ({ after }) => {
-          message.resolve();
-          if (after > 0) return { kind: 'end', reason: 'finished' };
-          return spoken ? { kind: 'message', number: 1, text: 'And now b.' } : { kind: 'waiting' };
-        };
-        play(bench, [
-          { blocks: [run('hang', 'echo begun; sleep 600'), write('never')] },
-          { blocks: [write('b')] },
-          says('Second.'),
-        ]);
-        await bench.put(order);
-        await eventOf(
-          bench,
-          order.sessionId,
-          'tool_call',
-          (event) => event.callId === 'hang' && event.state === 'calling',
-        );
-        await bench.command({ ...order, kind: 'interrupt', reason: 'by_person' });
-        await message.promise;
-        const events = eventsOf(bench, order.sessionId);
-        assert.equal(callStates(events, 'hang').at(-1), 'canceled');
-        assert.ok(
-          !['generating', 'generated', 'calling'].includes(
-            callStates(events, 'write_never').at(-1) ?? 'none',
-          ),
-        );
-        assert.ok(
-          !events.some(
-            (event) =>
-              event.type === 'tool_call' && event.state === 'canceled' && event.decidedBy !== undefined,
-          ),
-        );
-        spoken = true;
-        const result = await resultOf(bench, order.sessionId, 1, 60_000);
-        assert.deepEqual([result.reason, result.message], ['finished', 'Second.']);
-        assert.match(patchOf(result), /\+b/);
-        // Codex runs what one answer asks for at the same time, so that it was done before.
-        if (runtime !== 'codex' || cliTools !== 'own') assert.doesNotMatch(patchOf(result), /never/);
-        assert.match(told(bench), /And now b\./);
-      });
+      cliTest(interrupted, { runtime, cliTools });
     });
 
 for (const runtime of ['claude-code', 'codex'] as const)
