@@ -75,6 +75,7 @@ describe('FOCUS 1.2', () => {
       kind: bucket === 'compute' ? ('compute' as const) : ('usage' as const),
     })),
     { kind: 'correction', usd: '-0.5' },
+    { kind: 'amendment', usd: '-0.5' },
     { costCentre: '', priceBook: '', complete: false },
   ];
   for (const variant of variants)
@@ -89,6 +90,35 @@ describe('FOCUS 1.2', () => {
         }
       }
     });
+
+  for (const variant of variants)
+    test(`nulls are where the specification has them: ${JSON.stringify(variant)}`, () => {
+      const row = rowOf(variant);
+      const isNull = (name: string): boolean => (row[name] ?? null) === null;
+      const isCorrection = row['ChargeClass'] === 'Correction';
+      // "MUST NOT be null when ChargeCategory is Usage and ChargeClass is not Correction"
+      for (const name of ['PricingQuantity', 'ConsumedQuantity', 'PricingCategory'])
+        assert.ok(isCorrection || !isNull(name), `${name} is null`);
+      // "MUST be null when the quantity is null, MUST NOT be null when it is not"
+      assert.equal(isNull('PricingUnit'), isNull('PricingQuantity'));
+      assert.equal(isNull('ConsumedUnit'), isNull('ConsumedQuantity'));
+      // Without unit prices all costs of a charge that follows from no other one are the billed one.
+      for (const name of ['ContractedCost', 'EffectiveCost', 'ListCost'])
+        assert.equal(row[name], row['BilledCost']);
+      // A service has one category, and a subcategory one parent.
+      const isCompute = row['ServiceCategory'] === 'Compute';
+      assert.equal(row['ServiceSubcategory'], isCompute ? 'Containers' : 'Generative AI');
+      assert.equal(row['ServiceName'], isCompute ? 'Lemniscate agent servers' : 'anthropic models');
+    });
+
+  test('what is put right in its own month is an ordinary charge without consumption', () => {
+    const row = rowOf({ kind: 'amendment', usd: '-0.5' });
+    assert.deepEqual(
+      [row['ChargeClass'], row['BilledCost'], row['PricingQuantity'], row['PricingUnit']],
+      [null, '-0.5', '0', '1000000 Tokens'],
+    );
+    assert.deepEqual([row['ConsumedQuantity'], row['ConsumedUnit']], ['0', 'Tokens']);
+  });
 
   test('names are unique, in Pascal case, and our own begin with x_', () => {
     const names = focusColumns.map(({ name }) => name);

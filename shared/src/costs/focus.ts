@@ -16,7 +16,11 @@ export interface FocusCharge {
   readonly model: string;
   readonly costCentre: string;
   readonly priceBook: string;
-  readonly kind: 'usage' | 'compute' | 'correction';
+  /**
+   * `correction`: of a month that was over, and billed, before it was put right. `amendment`: of one that still ran, which
+   * FOCUS has among the ordinary charges.
+   */
+  readonly kind: 'usage' | 'compute' | 'correction' | 'amendment';
   readonly bucket: FocusBucket;
   /** Tokens, or seconds of a slot. */
   readonly quantity: string;
@@ -70,9 +74,14 @@ const isCompute = (charge: FocusCharge): boolean => charge.kind === 'compute';
 const vendor = (charge: FocusCharge): string => (isCompute(charge) ? 'Lemniscate' : charge.provider);
 const usd = (charge: FocusCharge): string => charge.usd;
 
-/** A correction changes money alone: FOCUS wants no quantity where there was no consumption. */
-const quantityOf = (charge: FocusCharge, per: number): string | null =>
-  charge.kind === 'correction' ? null : new Decimal(charge.quantity).div(per).toFixed();
+/**
+ * Putting a price right changes money alone. FOCUS lets the quantity be null in a correction only: in an amendment it is
+ * nothing, for what was used is in the charge that it amends.
+ */
+const quantityOf = (charge: FocusCharge, per: number): string | null => {
+  if (charge.kind === 'correction') return null;
+  return charge.kind === 'amendment' ? '0' : new Decimal(charge.quantity).div(per).toFixed();
+};
 
 const text = (name: string, value: FocusColumn['value'], nullable = false): FocusColumn => ({
   name,

@@ -271,7 +271,7 @@ test('a budget of a project is never overshot by sessions in parallel, and refus
   );
 });
 
-test('a correction appends the difference once, and FOCUS marks it', async () => {
+test('a correction appends the difference once, and FOCUS marks it where its month was over', async () => {
   const claim = await openTestSession(record);
   await spend(claim, { outputTokens: 1_000_000 });
   const wrong = {
@@ -297,11 +297,23 @@ test('a correction appends the difference once, and FOCUS marks it', async () =>
   const { text } = await call('GET', '/v1/costs/export?from=2000-01-01&to=2100-01-01');
   const lines = text.trimEnd().split('\r\n');
   assert.equal(lines[0], focusColumns.map(({ name }) => name).join(','));
-  assert.ok(
-    lines.some((line) => line.startsWith('1,') && line.includes(',Correction,')),
-    text.slice(0, 500),
+  const column = (name: string): number => focusColumns.findIndex((one) => one.name === name);
+  const amended = lines.map((line) => line.split(',')).filter((cells) => cells[0] === '1');
+  assert.deepEqual(
+    amended.map((cells) => [cells[column('ChargeClass')], cells[column('PricingQuantity')]]),
+    [['', '0']],
   );
   assert.ok(lines.slice(1).every((line) => line.includes('""repository"":""/r""')));
+  // Of a month that was over long before it was put right.
+  await record.database.query(
+    `INSERT INTO cost_entries (kind, session_id, day, project_id, agent, subject, runtime, provider, model, output_usd)
+     VALUES ('correction', $1, '2020-01-15', 'local', 'default', 'p', 'native', 'scripted', $2, 2.5)`,
+    [claim.sessionId, model],
+  );
+  await foldAll();
+  const past = await call('GET', '/v1/costs/export?from=2020-01-01&to=2020-02-01');
+  const [, corrections = ''] = past.text.trimEnd().split('\r\n');
+  assert.ok(corrections.startsWith('2.5,') && corrections.includes(',Correction,'), past.text);
   const negative = { ...wrong, prices: { models: { [model]: { perMTok: { input: -1, output: 6 } } } } };
   assert.equal((await call('POST', '/v1/costs/corrections', negative)).status, 400);
   // With the book as it was nothing stays corrected.

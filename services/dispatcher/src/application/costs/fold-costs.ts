@@ -46,15 +46,25 @@ async function foldUpTo(tx: Transaction, { xid, session_days_xid: behind, to }: 
 const finest = rollups.cost_sessions;
 
 /**
+ * What was put right while its month still ran is no correction to FOCUS, whose corrections are those of a billing period
+ * that was invoiced before.
+ */
+const foldedKind = `CASE WHEN kind = 'correction'
+  AND date_trunc('month', at AT TIME ZONE 'UTC') = date_trunc('month', day::timestamp) THEN 'amendment' ELSE kind END`;
+
+/**
  * Adds the sums of a span of entries to rollups. The entries are read once: every rollup is made of the finest one's
  * rows. Names are ours, never a caller's.
  */
 function foldStatement(into: readonly RollupName[]): string {
-  const columns = [...finest.keys, ...finest.facts].join(', ');
+  const columns = [...finest.keys, ...finest.facts];
+  const read = columns.map((column) => (column === 'kind' ? 'folded_kind AS kind' : column));
+  const grouped = columns.map((column) => (column === 'kind' ? 'folded_kind' : column));
   const summed = Object.entries(finest.sums).map(([column, from]) => `sum(${from}) AS ${column}`);
   return `WITH fine AS MATERIALIZED (
-      SELECT ${columns}, ${summed.join(', ')} FROM cost_entries WHERE xid >= $1::xid8 AND xid < $2::xid8
-      GROUP BY ${columns}),
+      SELECT ${read.join(', ')}, ${summed.join(', ')} FROM (
+        SELECT *, ${foldedKind} AS folded_kind FROM cost_entries WHERE xid >= $1::xid8 AND xid < $2::xid8) AS entries
+      GROUP BY ${grouped.join(', ')}),
     ${into.map((name) => `into_${name} AS (${addTo(name)})`).join(',\n    ')}
     SELECT count(*)::int AS count FROM fine`;
 }
