@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
-import { createInterface } from 'node:readline';
+import { readLines } from '@lemniscate/shared/text/lines.ts';
 import { startStage } from './testing/agent-server-bench.ts';
 import type { Stage } from './testing/agent-server-bench.ts';
 
@@ -39,11 +39,14 @@ async function startProcess(stage: Stage, change: Record<string, string> = {}) {
   const ready = Promise.withResolvers<number>();
   const { stderr } = child;
   if (stderr === null) throw new Error('no stderr');
-  createInterface({ input: stderr }).on('line', (line) => {
-    const record = JSON.parse(line) as Record<string, unknown>;
-    records.push(record);
-    if (record['msg'] === 'ready') ready.resolve(record['port'] as number);
-  });
+  const readRecords = async (): Promise<void> => {
+    for await (const { text } of readLines(stderr, 1024 * 1024)) {
+      const record = JSON.parse(text ?? '') as Record<string, unknown>;
+      records.push(record);
+      if (record['msg'] === 'ready') ready.resolve(record['port'] as number);
+    }
+  };
+  void readRecords();
   void exited.then(() => ready.reject(new Error(`it ended: ${JSON.stringify(records.at(-1))}`)));
   return { child, exited, records, ready: ready.promise };
 }

@@ -10,16 +10,30 @@ export interface ReplayedLine {
   readonly ok: boolean;
 }
 
-function parseLine(line: string): unknown {
+/** Characters of one line; a whole session's recording is a tenth of it. */
+export const longestReplayLine = 64 * 1024 * 1024;
+
+function parseLine(line: string | undefined): unknown {
+  if (line === undefined) {
+    throw new CodedError(
+      'request_invalid',
+      `The line is longer than ${longestReplayLine} characters. Give a long recording as several calls.`,
+      { longest: longestReplayLine },
+    );
+  }
   try {
-    return JSON.parse(line);
+    // Some editors and shells begin a file with a byte order mark.
+    return JSON.parse(line.replace(/^\uFEFF/, ''));
   } catch (cause) {
     throw new CodedError('request_invalid', 'The line is not JSON. Write one JSON object a line.', {}, cause);
   }
 }
 
-/** Replays one JSON line; a line that cannot be read is answered by `{id, error}` with a problem document. */
-export function replayLine(line: string, book: PriceBook): ReplayedLine {
+/**
+ * Replays one JSON line; a line that cannot be read is answered by `{id, error}` with a problem document.
+ * @param line undefined for one that was longer than `longestReplayLine`
+ */
+export function replayLine(line: string | undefined, book: PriceBook): ReplayedLine {
   let id: string | null = null;
   try {
     const value = parseLine(line);

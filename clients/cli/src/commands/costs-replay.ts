@@ -1,8 +1,9 @@
-import { createInterface } from 'node:readline';
 import { once } from 'node:events';
+import { addAbortSignal } from 'node:stream';
 import type { Command } from 'commander';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
-import { replayLine } from '@lemniscate/shared/model/replay-lines.ts';
+import { longestReplayLine, replayLine } from '@lemniscate/shared/model/replay-lines.ts';
+import { readLines } from '@lemniscate/shared/text/lines.ts';
 import { costsCommand } from './costs-command.ts';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
@@ -11,15 +12,11 @@ import type { CommandIo } from '../io.ts';
 async function replay(io: CommandIo): Promise<void> {
   const book = readPinnedPriceBook();
   let allRead = true;
-  for await (const line of createInterface({
-    input: io.stdin,
-    crlfDelay: Infinity,
-    signal: io.signal,
-  })) {
-    if (line.trim() === '') continue;
-    const { text, ok } = replayLine(line, book);
+  for await (const line of readLines(addAbortSignal(io.signal, io.stdin), longestReplayLine)) {
+    if (line.text?.trim() === '') continue;
+    const { text, ok } = replayLine(line.text, book);
     allRead &&= ok;
-    if (!io.stdout.write(`${text}\n`)) await once(io.stdout, 'drain');
+    if (!io.stdout.write(`${text}\n`)) await once(io.stdout, 'drain', { signal: io.signal });
   }
   io.setExitCode(allRead ? exitCodes.done : exitCodes.usage);
 }

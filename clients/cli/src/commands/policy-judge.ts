@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
-import { readLines } from '../lines.ts';
+import { readLines } from '@lemniscate/shared/text/lines.ts';
 
 /**
  * One line of input. Without `free` the free commands of `policy` count; without both nothing is free. A line may carry

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { Readable, Writable } from 'node:stream';
 import { after, afterEach, before, test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -11,6 +10,7 @@ import { client, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientpro
 import type { InitializeRequest, RequestPermissionRequest, SessionUpdate } from '@agentclientprotocol/sdk';
 import { pausedIntakesSchema } from '@lemniscate/shared/api/intake.ts';
 import { entriesPageSchema } from '@lemniscate/shared/audit/stored-entry.ts';
+import { readLines } from '@lemniscate/shared/text/lines.ts';
 import { z } from 'zod';
 import { projectRoot } from '../project-root.ts';
 import { makeRepository, sampleRepository, startTestFleet, testsPass } from './test-fleet.ts';
@@ -296,12 +296,15 @@ function scriptedClient(t: TestContext, variables: Readonly<Record<string, strin
   const child = startAgent(t, variables);
   const answers = new Map<number, Answer>();
   const waiting = new Map<number, () => void>();
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const message = JSON.parse(line) as Answer & { id?: number; method?: string };
-    if (message.id === undefined || message.method !== undefined) return;
-    answers.set(message.id, message);
-    waiting.get(message.id)?.();
-  });
+  const readAnswers = async (): Promise<void> => {
+    for await (const { text } of readLines(child.stdout, 16 * 1024 * 1024)) {
+      const message = JSON.parse(text ?? '') as Answer & { id?: number; method?: string };
+      if (message.id === undefined || message.method !== undefined) continue;
+      answers.set(message.id, message);
+      waiting.get(message.id)?.();
+    }
+  };
+  void readAnswers();
   const answered = async (id: number): Promise<Answer | undefined> => {
     if (!answers.has(id)) await new Promise<void>((resolve) => waiting.set(id, resolve));
     return answers.get(id);

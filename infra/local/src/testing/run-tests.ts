@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { readLines } from '@lemniscate/shared/text/lines.ts';
 import { signalGroup } from '../process/leftovers.ts';
 import { testOutcomeSchema } from './test-outcome.ts';
 import type { TestOutcome } from './test-outcome.ts';
+
+/** Characters of one outcome: an assertion can show two whole values. */
+const longestOutcome = 64 * 1024 * 1024;
 
 /** How test files are run: all that are given, in one process. */
 export interface TestRun {
@@ -81,6 +84,10 @@ export async function runTests(run: TestRun, onOutcome: (outcome: TestOutcome) =
 }
 
 async function readOutcomes(from: Readable, onOutcome: (outcome: TestOutcome) => void): Promise<void> {
-  for await (const line of createInterface({ input: from }))
-    onOutcome(testOutcomeSchema.parse(JSON.parse(line)));
+  for await (const { text } of readLines(from, longestOutcome))
+    onOutcome(testOutcomeSchema.parse(JSON.parse(text ?? tooLong())));
+}
+
+function tooLong(): never {
+  throw new Error(`a test told an outcome of more than ${longestOutcome} characters`);
 }
