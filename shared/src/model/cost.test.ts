@@ -315,7 +315,8 @@ test('searches of the provider cost where the book prices them', () => {
     usage: { input_tokens: 0, output_tokens: 0, server_tool_use: { web_search_requests: 3 } },
   };
   assert.equal(replay({ body }).costUsd, '0.03');
-  assert.equal(replay({ body, prices: roundPrices('claude-sonnet-5') }).costUsd, '0');
+  const unknown = replay({ body, prices: roundPrices('claude-sonnet-5') });
+  assert.deepEqual([unknown.costUsd, unknown.costIsLowerBound, unknown.complete], ['0', true, true]);
 });
 
 test('the scripted model has a stand-in price', () => {

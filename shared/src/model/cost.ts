@@ -22,8 +22,6 @@ export interface CallFacts {
   readonly at: number;
   /** The answer came from a batch. */
   readonly batch: boolean;
-  /** Requested `service_tier`: used only where the answer is silent. */
-  readonly requestedTier?: string | null;
 }
 
 /** Cost in USD, exact; null where the book has no price, and then never to be read as zero. */
@@ -33,7 +31,7 @@ const million = new Decimal(1_000_000);
 const thousand = new Decimal(1000);
 const nothingPriced = { modifiers: [], otherConditions: 'unpriced' } as const;
 // Conditions under which the standard price holds.
-const neutral = new Set(['standard', 'standard_only', 'default', 'global', 'not_available']);
+const neutral = new Set(['standard', 'standard_only', 'default', 'on_demand', 'global', 'not_available']);
 
 /** How the price of a cache bucket follows from the input price where the book does not give it. */
 const cacheRules: Readonly<
@@ -73,8 +71,7 @@ function tierFor(period: PricePeriod, tokens: TokenBuckets): ContextTier | undef
 }
 
 function servedConditions(response: ResponseUsage, call: CallFacts): ModifierCondition[] {
-  const { speed, region } = response.tier;
-  const serviceTier = response.tier.serviceTier ?? call.requestedTier ?? null;
+  const { serviceTier, speed, region } = response.tier;
   const batch = call.batch || serviceTier === 'batch';
   const told: readonly (readonly [ModifierCondition['field'], string | null])[] = [
     ['serviceTier', serviceTier === 'batch' || serviceTier === 'auto' ? null : serviceTier],
@@ -167,11 +164,36 @@ export function costPartsOfCall(
   };
 }
 
-function searchFee(response: ResponseUsage, call: CallFacts, book: PriceBook): Decimal {
+/** What was billed by number, with the book's price of a thousand. */
+function feesOf(
+  response: ResponseUsage,
+  call: CallFacts,
+  book: PriceBook,
+): readonly (readonly [number, Decimal | undefined])[] {
   const model = response.servedModel ?? call.model;
   const period = periodAt(findPeriods(book, call.provider, model) ?? [], call.at);
-  const price = period?.webSearchPerThousand;
-  return price === undefined ? new Decimal(0) : price.times(response.webSearches).div(thousand);
+  return [
+    [response.webSearches, period?.webSearchPerThousand],
+    [response.fileSearches ?? 0, period?.fileSearchPerThousand],
+  ];
+}
+
+function searchFee(response: ResponseUsage, call: CallFacts, book: PriceBook): Decimal {
+  const fees = feesOf(response, call, book).map(([count, price]) => price?.times(count).div(thousand) ?? 0);
+  return Decimal.sum(0, ...fees);
+}
+
+/** Whether the cost of a call is a lower bound because the provider bills something for which the book has no price. */
+export function leavesOutFees(
+  responses: readonly ResponseUsage[],
+  call: CallFacts,
+  book: PriceBook,
+): boolean {
+  return responses.some(
+    (response) =>
+      response.otherFees === true ||
+      feesOf(response, call, book).some(([count, price]) => count > 0 && price === undefined),
+  );
 }
 
 /**

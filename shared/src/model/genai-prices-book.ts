@@ -15,7 +15,7 @@ import { knownSnapshots } from './snapshots.ts';
 
 const packageVersion = '0.1.8';
 /** Counts our own changes to what is laid over the package: modifiers, snapshots, the stand-in. */
-const revision = 1;
+const revision = 2;
 const providerNames = ['anthropic', 'openai'] as const;
 
 const buckets: readonly (readonly [PricedBucket, string])[] = [
@@ -58,12 +58,14 @@ function periodOf({ constraint, prices }: ConditionalPrice): PricePeriod | undef
   const tiers = tiersOf(prices);
   if (tiers === undefined || Object.keys(prices).some((key) => foreignKeys.test(key))) return undefined;
   if (constraint !== undefined && constraint.type !== 'start_date') return undefined;
-  const searches = priceAt(prices['web_searches_kcount'], 0);
+  const webSearches = priceAt(prices['web_searches_kcount'], 0);
+  const fileSearches = priceAt(prices['storage_searches_kcount'], 0);
   return {
     from:
       constraint === undefined ? Number.NEGATIVE_INFINITY : Date.parse(`${constraint.start_date}T00:00:00Z`),
     tiers,
-    ...(searches === undefined ? {} : { webSearchPerThousand: searches }),
+    ...(webSearches === undefined ? {} : { webSearchPerThousand: webSearches }),
+    ...(fileSearches === undefined ? {} : { fileSearchPerThousand: fileSearches }),
   };
 }
 

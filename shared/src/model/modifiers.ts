@@ -66,4 +66,6 @@ export const pinnedModifiers: Readonly<Record<string, readonly PriceModifier[]>>
     ...openAiFast('priority'),
     ...openAiFast('fast'),
   ],
+  // "Pricing matches the on-demand tier": https://console.groq.com/docs/flex-processing
+  groq: [modifier('serviceTier', 'flex', '1')],
 };

@@ -26,6 +26,8 @@ export interface PricePeriod {
   readonly tiers: readonly ContextTier[];
   /** USD for a thousand searches that the provider ran; absent where the book does not say. */
   readonly webSearchPerThousand?: Decimal;
+  /** USD for a thousand searches of stored files that the provider ran. */
+  readonly fileSearchPerThousand?: Decimal;
 }
 
 /** What a served condition does to the price of tokens. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { CodedError } from '../errors/coded-error.ts';
-import { costOfCall } from './cost.ts';
+import { costOfCall, leavesOutFees } from './cost.ts';
 import { decimalText } from './decimal.ts';
 import { readGivenPriceBook } from './given-price-book.ts';
 import { asObject, asText } from './json-reading.ts';
 import type { PriceBook } from './price-book.ts';
-import { addTokens, tokensOf } from './usage.ts';
+import { addTokens, isWhole, tokensOf } from './usage.ts';
 import type { TokenBuckets } from './usage.ts';
 import { createUsageMeter } from './usage-meter.ts';
 import type { UsageMeter, UsageWire } from './usage-meter.ts';
@@ -31,18 +31,21 @@ export interface ReplayedCall extends TokenBuckets {
   readonly id: string;
   /** USD in plain decimal notation; null where a price is missing. */
   readonly costUsd: string | null;
+  /** The provider told all numbers itself, and they can be believed. */
   readonly complete: boolean;
+  /** Incomplete, or the provider bills something by number (searches, containers) for which there is no price. */
   readonly costIsLowerBound: boolean;
   readonly priced: boolean;
   readonly billableResponses: number;
 }
 
 function wireOf(call: RecordedCall): UsageWire {
-  if (call.api.startsWith('messages')) return 'anthropic-messages';
-  if (call.api.startsWith('responses')) return 'openai-responses';
-  if (call.api.startsWith('chat')) return 'openai-chat';
+  // As a name, a path or an endpoint: `chat.completions`, `v1/chat/completions`, `openai-responses`, `beta.messages`.
+  if (/messages?(?![a-z])/i.test(call.api)) return 'anthropic-messages';
+  if (/responses?(?![a-z])/i.test(call.api)) return 'openai-responses';
+  if (/chat|completions?(?![a-z])/i.test(call.api)) return 'openai-chat';
   if (call.provider === 'anthropic') return 'anthropic-messages';
-  if (call.provider === 'openai' && /batch/.test(call.api)) return batchWire(call);
+  if (/batch/i.test(call.api)) return batchWire(call);
   throw new CodedError(
     'request_invalid',
     `Call ${call.id}: no usage is known for the API ${call.api}. Use messages, responses or chat.completions.`,
@@ -67,11 +70,8 @@ function meter(call: RecordedCall): UsageMeter {
   for (const item of [...(call.stream ?? []), ...(call.body === undefined ? [] : [call.body])]) {
     if (typeof item === 'string') usage.stream(item);
     else if (isEvent(item)) usage.event(item);
-    else {
-      // A body stands for an exchange of its own; a stream before it is over.
-      usage.endStream();
-      usage.body(item);
-    }
+    // A body stands for an exchange of its own; the text around it is one stream.
+    else usage.body(item);
   }
   usage.endStream();
   return usage;
@@ -85,25 +85,30 @@ export function replayCall(call: RecordedCall, book: PriceBook): ReplayedCall {
   const usage = meter(call);
   const responses = usage.responses();
   const prices = call.prices == null ? book : readGivenPriceBook(call.prices, call.provider);
-  const cost = costOfCall(
-    responses,
-    {
-      provider: call.provider,
-      model: call.model,
-      at: Date.parse(call.at),
-      batch: /batch/.test(call.api),
-      requestedTier: asText(call.request?.['service_tier']),
-    },
-    prices,
-  );
-  const complete = responses.length > 0 ? responses.every((one) => one.complete) : usage.refused();
+  const facts = {
+    provider: call.provider,
+    model: call.model,
+    at: Date.parse(call.at),
+    batch: /batch/i.test(call.api),
+  };
+  const cost = costOfCall(responses, facts, prices);
+  const complete = isWhole(responses, usage.refused());
   return {
     id: call.id,
-    ...addTokens(...responses.map(tokensOf)),
+    ...withinExactness(addTokens(...responses.map(tokensOf))),
     costUsd: cost === null ? null : decimalText(cost),
     complete,
-    costIsLowerBound: !complete,
+    costIsLowerBound: !complete || (cost !== null && leavesOutFees(responses, facts, prices)),
     priced: cost !== null,
     billableResponses: responses.length,
   };
+}
+
+/** Numbers that JSON carries exactly; a larger sum, which `isWhole` knows, is told by the largest of them. */
+function withinExactness(tokens: TokenBuckets): TokenBuckets {
+  const bounded = Object.entries(tokens).map(([name, count]) => [
+    name,
+    Math.min(Number(count), Number.MAX_SAFE_INTEGER),
+  ]);
+  return Object.fromEntries(bounded) as TokenBuckets;
 }

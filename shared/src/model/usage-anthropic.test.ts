@@ -127,6 +127,35 @@ describe('Anthropic streams', () => {
     assert.equal(call.complete, false);
   });
 
+  test('a message that tells no usage counts, unknown', () => {
+    for (const usage of [null, undefined, 'none', []]) {
+      const call = replay({ body: { ...message({}), usage } });
+      assert.deepEqual(
+        [call.complete, call.costIsLowerBound, call.costUsd, call.billableResponses],
+        [false, true, '0', 1],
+      );
+    }
+  });
+
+  test('a body between the pieces of a stream is an exchange of its own', () => {
+    const [first, last] = [begun, delta({ output_tokens: 57 }) + stop];
+    for (let at = 0; at <= last.length; at += 1) {
+      const body = message({ input_tokens: 6, output_tokens: 1 }, 'msg_2');
+      const call = replay({ stream: [first + last.slice(0, at), body, last.slice(at)] });
+      assert.deepEqual(
+        [call.inputTokens, call.outputTokens, call.complete, call.billableResponses],
+        [226, 58, true, 2],
+      );
+    }
+  });
+
+  test('a stream glued to the torn line of another is still read', () => {
+    const whole = [start({ input_tokens: 10, output_tokens: 1 }, 'msg_2'), delta({ output_tokens: 5 }), stop];
+    const bare = whole.map((text) => text.replace(/^event: .*\n/, ''));
+    const call = replay({ stream: [begun, 'data: {"type":"content_bl', ...bare] });
+    assert.deepEqual([call.inputTokens, call.outputTokens, call.billableResponses], [230, 8, 2]);
+  });
+
   test('a stream glued to the torn end of another is still read', () => {
     const whole = [start({ input_tokens: 10, output_tokens: 1 }, 'msg_2'), delta({ output_tokens: 5 }), stop];
     const call = replay({
@@ -203,6 +232,51 @@ describe('Anthropic samplings beyond the top level', () => {
     assert.deepEqual([call.inputTokens, call.outputTokens, call.cacheReadTokens], [100, 9, 700]);
   });
 
+  test('lifetimes that only the top level tells belong to the samplings that wrote', () => {
+    const told = (iterations: readonly object[]) =>
+      replay({
+        body: message({
+          input_tokens: 10,
+          output_tokens: 0,
+          cache_creation_input_tokens: 80,
+          cache_creation: { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 50 },
+          iterations,
+        }),
+        prices: roundPrices(model),
+      });
+    const wrote = (tokens: number, lifetimes: object | null = null) => ({
+      type: 'message',
+      input_tokens: 0,
+      output_tokens: 0,
+      cache_creation_input_tokens: tokens,
+      cache_creation: lifetimes,
+    });
+    const whole = told([wrote(80)]);
+    assert.deepEqual([whole.cacheWriteTokens, whole.cacheWrite1hTokens], [80, 50]);
+    // 30·1.25 + 50·2
+    assert.equal(whole.costUsd, '0.0001375');
+    const spread = told([wrote(45), wrote(35)]);
+    assert.deepEqual(
+      [spread.cacheWriteTokens, spread.cacheWrite1hTokens, spread.costUsd],
+      [80, 50, '0.0001375'],
+    );
+    const own = told([wrote(80, { ephemeral_1h_input_tokens: 20 })]);
+    assert.equal(own.cacheWrite1hTokens, 20);
+  });
+
+  test('what of the cache no sampling tells is the top level’s', () => {
+    const call = replay({
+      body: message({
+        input_tokens: 10,
+        output_tokens: 5,
+        cache_read_input_tokens: 700,
+        cache_creation_input_tokens: 80,
+        iterations: [{ type: 'message', input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 700 }],
+      }),
+    });
+    assert.deepEqual([call.cacheReadTokens, call.cacheWriteTokens], [700, 80]);
+  });
+
   test('an advisor is priced as its own model, and makes the call unpriced when that is unknown', () => {
     const usage = (advisor: string) => ({
       input_tokens: 1_000_000,
@@ -252,6 +326,22 @@ describe('numbers that no provider can mean', () => {
       { input_tokens: 1, output_tokens: 3, cache_creation: { ephemeral_1h_input_tokens: -1 } },
     ],
     ['in a sampling', { input_tokens: 1, output_tokens: 3, iterations: [{ input_tokens: -1 }] }],
+    [
+      'a one-hour part beyond the whole',
+      {
+        input_tokens: 1,
+        output_tokens: 3,
+        cache_creation_input_tokens: 5,
+        cache_creation: { ephemeral_1h_input_tokens: 6 },
+      },
+    ],
+    ...[-3, 1.5, 'two'].map(
+      (count) =>
+        [
+          `${count} searches`,
+          { input_tokens: 1, output_tokens: 3, server_tool_use: { web_search_requests: count } },
+        ] as const,
+    ),
     ['not told', { output_tokens: 3 }],
     ['not told at all', {}],
   ];

@@ -21,27 +21,42 @@ function readTokens(usage: Json, before: TokenBuckets): TokenBuckets {
   };
 }
 
-const mentionsCache = (usage: Json): boolean =>
-  ['cache_creation_input_tokens', 'cache_read_input_tokens', 'cache_creation'].some(
-    (name) => usage[name] != null,
-  );
+const isMessage = (iteration: Json): boolean => iteration['type'] === 'message' || iteration['type'] == null;
 
 /**
  * The samplings of a response. Where `iterations` is given it holds all of them, compaction and advisors included,
- * and the top level does not. Entries without cache numbers leave those of the top level to the last message.
+ * and the top level does not. Cache numbers that no entry tells are the top level's, and belong to the last message.
  */
 function readParts(usage: Json, total: TokenBuckets): UsagePart[] {
   const iterations = asObjects(usage['iterations']);
   if (iterations.length === 0) return [{ model: null, tokens: total }];
-  const isMessage = (iteration: Json): boolean =>
-    iteration['type'] === 'message' || iteration['type'] == null;
   const last = iterations.findLast(isMessage) ?? iterations.at(-1);
-  const cacheIsTold = iterations.some(mentionsCache);
-  return iterations.map((iteration) => {
-    const base =
-      iteration === last && !cacheIsTold ? { ...total, inputTokens: 0, outputTokens: 0 } : noTokens;
-    return { model: asText(iteration['model']), tokens: readTokens(iteration, base) };
-  });
+  const isTold = (...names: readonly string[]): boolean =>
+    iterations.some((iteration) => names.some((name) => iteration[name] != null));
+  const untold = {
+    ...noTokens,
+    ...(isTold('cache_read_input_tokens') ? {} : { cacheReadTokens: total.cacheReadTokens }),
+    ...(isTold('cache_creation_input_tokens', 'cache_creation')
+      ? {}
+      : { cacheWriteTokens: total.cacheWriteTokens, cacheWrite1hTokens: total.cacheWrite1hTokens }),
+  };
+  const parts = iterations.map((iteration) => ({
+    model: asText(iteration['model']),
+    tokens: readTokens(iteration, iteration === last ? untold : noTokens),
+  }));
+  return isTold('cache_creation') ? parts : withLifetimes(parts, total.cacheWrite1hTokens);
+}
+
+/** Lays one-hour writes that only the top level tells on the samplings that wrote, the last one first. */
+function withLifetimes(parts: readonly UsagePart[], oneHour: number): UsagePart[] {
+  let left = oneHour;
+  return parts.toReversed().map(laid).toReversed();
+
+  function laid(part: UsagePart): UsagePart {
+    const cacheWrite1hTokens = Math.min(left, part.tokens.cacheWriteTokens);
+    left -= cacheWrite1hTokens;
+    return { ...part, tokens: { ...part.tokens, cacheWrite1hTokens } };
+  }
 }
 
 /** A total that was never told, and a number that no provider can mean, leave the answer a lower bound. */
@@ -59,7 +74,15 @@ function isBelievable(usage: Json): boolean {
           'cache_read_input_tokens',
           'cache_creation_input_tokens',
         ) &&
-        areCounts(asObject(one['cache_creation']), 'ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens'),
+        areCounts(
+          asObject(one['cache_creation']),
+          'ephemeral_5m_input_tokens',
+          'ephemeral_1h_input_tokens',
+        ) &&
+        areCounts(asObject(one['server_tool_use']), 'web_search_requests') &&
+        // A part that is larger than its whole is another such number.
+        (asCount(asObject(one['cache_creation'])?.['ephemeral_1h_input_tokens']) ?? 0) <=
+          (asCount(one['cache_creation_input_tokens']) ?? Number.POSITIVE_INFINITY),
     )
   );
 }
@@ -74,8 +97,12 @@ interface Draft {
   readonly beheaded: boolean;
 }
 
+/** Fetching costs nothing beside its tokens; whatever else a provider counts may have a fee. */
+const freeTools = new Set(['web_search_requests', 'web_fetch_requests']);
+
 function toResponse(draft: Draft): ResponseUsage {
   const { usage } = draft;
+  const toolUse = asObject(usage['server_tool_use']) ?? {};
   return {
     responseId: draft.id,
     servedModel: draft.model,
@@ -85,7 +112,8 @@ function toResponse(draft: Draft): ResponseUsage {
       region: asText(usage['inference_geo']),
     },
     parts: readParts(usage, draft.tokens),
-    webSearches: asCount(asObject(usage['server_tool_use'])?.['web_search_requests']) ?? 0,
+    webSearches: asCount(toolUse['web_search_requests']) ?? 0,
+    otherFees: Object.entries(toolUse).some(([name, count]) => !freeTools.has(name) && Number(count) > 0),
     complete: draft.complete && isBelievable(usage),
   };
 }
@@ -119,7 +147,8 @@ export function createAnthropicFold(): UsageFold {
   const body = (answer: Json): void => {
     const message = asObject(asObject(answer['result'])?.['message']) ?? answer;
     // An error and a batch result that expired or was cancelled carry no usage and are not billed.
-    if (asObject(message['usage']) === undefined) {
+    const isServed = message['type'] === 'message' || message['role'] === 'assistant';
+    if (asObject(message['usage']) === undefined && !isServed) {
       refused ||= answer['type'] === 'error' || asObject(answer['result']) !== undefined;
       return;
     }

@@ -46,6 +46,11 @@ function feed(fold: UsageFold, data: string): void {
   }
   // Two streams laid end to end glue a cut event to the next one's data: each line may still be whole.
   if (data.includes('\n')) for (const line of data.split('\n')) feed(fold, line);
+  else {
+    // Cut inside a line: a whole event at its end. No text inside an event can look so, for its quotes are escaped.
+    const glued = parseObject(/^.+data: ?(?=\{")(.+)$/s.exec(data)?.[1] ?? '');
+    if (glued !== undefined) fold.event(glued);
+  }
 }
 
 /**

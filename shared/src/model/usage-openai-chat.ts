@@ -3,12 +3,20 @@ import type { Json } from './json-reading.ts';
 import { deduplicate } from './usage.ts';
 import type { ResponseUsage } from './usage.ts';
 import type { UsageFold } from './usage-fold.ts';
-import { isBelievable, openAiTier, readOpenAiTokens, saysError, unwrapBatchLine } from './usage-openai.ts';
+import {
+  countsOtherFees,
+  isBelievable,
+  openAiTier,
+  readOpenAiTokens,
+  saysError,
+  unwrapBatchLine,
+} from './usage-openai.ts';
 
 const names = {
   input: 'prompt_tokens',
   output: 'completion_tokens',
   inputDetails: 'prompt_tokens_details',
+  outputDetails: 'completion_tokens_details',
 } as const;
 
 interface Draft {
@@ -20,21 +28,27 @@ interface Draft {
   readonly closed: boolean;
 }
 
+/** Models that search before each answer: https://platform.openai.com/docs/guides/tools-web-search */
+const searchModel = /-search-(?:preview|api)(?:-|$)/;
+
 function toResponse(draft: Draft): ResponseUsage {
   return {
     responseId: draft.id,
     servedModel: draft.model,
     tier: openAiTier(draft.serviceTier),
     parts: draft.usage === undefined ? [] : [{ model: null, tokens: readOpenAiTokens(draft.usage, names) }],
-    webSearches: 0,
+    webSearches: draft.usage !== undefined && searchModel.test(draft.model ?? '') ? 1 : 0,
+    otherFees: countsOtherFees(draft.usage),
     complete: draft.closed && draft.usage !== undefined && isBelievable(draft.usage, names),
   };
 }
 
 /** Lays a chunk over what was seen: usage is cumulative, the last one counts. */
 function layOver(draft: Draft | undefined, chunk: Json): Draft {
-  const usage = asObject(chunk['usage']);
-  const isClosing = usage !== undefined && asObjects(chunk['choices']).length === 0;
+  // Groq tells it in the last chunk, in a place of its own: https://console.groq.com/docs/api-reference
+  const groq = asObject(asObject(chunk['x_groq'])?.['usage']);
+  const usage = asObject(chunk['usage']) ?? groq;
+  const isClosing = usage !== undefined && (groq !== undefined || asObjects(chunk['choices']).length === 0);
   return {
     id: draft?.id ?? asText(chunk['id']),
     model: asText(chunk['model']) ?? draft?.model ?? null,
@@ -55,7 +69,8 @@ export function createChatFold(): UsageFold {
   };
   const body = (answer: Json): void => {
     const completion = unwrapBatchLine(answer);
-    if (asObject(completion['usage']) === undefined) {
+    const isServed = Array.isArray(completion['choices']) && !saysError(completion);
+    if (asObject(completion['usage']) === undefined && !isServed) {
       refused ||= saysError(completion);
       return;
     }

@@ -1,34 +1,67 @@
 import { asObject, asObjects, asText } from './json-reading.ts';
 import type { Json } from './json-reading.ts';
-import { deduplicate } from './usage.ts';
+import { deduplicate, isFuller } from './usage.ts';
 import type { ResponseUsage } from './usage.ts';
 import type { UsageFold } from './usage-fold.ts';
-import { isBelievable, openAiTier, readOpenAiTokens, saysError, unwrapBatchLine } from './usage-openai.ts';
+import {
+  countsOtherFees,
+  isBelievable,
+  openAiTier,
+  readOpenAiTokens,
+  saysError,
+  unwrapBatchLine,
+} from './usage-openai.ts';
 
 const names = {
   input: 'input_tokens',
   output: 'output_tokens',
   inputDetails: 'input_tokens_details',
+  outputDetails: 'output_tokens_details',
 } as const;
 // A response that was cut by its own bound (`incomplete`) is final as well: its usage is what is billed.
 const finalStates = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
 
-function countSearches(response: Json): number {
-  return asObjects(response['output']).filter((item) => item['type'] === 'web_search_call').length;
+/** Whether a call of a provider's tool ran; one that failed has no fee. */
+const ran = (item: Json): boolean => item['status'] !== 'failed';
+
+/**
+ * Searches have a fee; opening a page and finding in it, which are calls of the same tool, have none. Calls that tell
+ * no action are searches. https://platform.openai.com/docs/pricing, "Built-in tools"
+ */
+function searchesTheWeb(item: Json): boolean {
+  const action = asObject(item['action']);
+  return item['type'] === 'web_search_call' && (action === undefined || action['type'] === 'search');
 }
 
-/** One snapshot of a response; undefined when it ended without usage, which is not billed. */
+/** Calls that are billed by container or by image and not by number. */
+const otherwiseBilled = new Set(['code_interpreter_call', 'image_generation_call']);
+
+function readFees(response: Json): Pick<ResponseUsage, 'webSearches' | 'fileSearches' | 'otherFees'> {
+  const calls = asObjects(response['output']).filter(ran);
+  return {
+    webSearches: calls.filter(searchesTheWeb).length,
+    fileSearches: calls.filter((item) => item['type'] === 'file_search_call').length,
+    otherFees:
+      calls.some((item) => otherwiseBilled.has(asText(item['type']) ?? '')) ||
+      countsOtherFees(asObject(response['usage'])),
+  };
+}
+
+/**
+ * One snapshot of a response; undefined when it failed without usage, which is not billed. One that was cancelled is:
+ * what it used until then is not told, so its numbers are a lower bound.
+ */
 function readSnapshot(response: Json): ResponseUsage | undefined {
   const usage = asObject(response['usage']);
   const status = asText(response['status']);
   const isFinal = status === null || finalStates.has(status);
-  if (usage === undefined && isFinal && status !== 'completed' && status !== 'incomplete') return undefined;
+  if (usage === undefined && status === 'failed') return undefined;
   return {
     responseId: asText(response['id']),
     servedModel: asText(response['model']),
     tier: openAiTier(asText(response['service_tier'])),
     parts: usage === undefined ? [] : [{ model: null, tokens: readOpenAiTokens(usage, names) }],
-    webSearches: countSearches(response),
+    ...readFees(response),
     complete: isFinal && usage !== undefined && isBelievable(usage, names),
   };
 }
@@ -51,11 +84,12 @@ export function createResponsesFold(): UsageFold {
       return;
     }
     const kept = seen.get(id);
-    if (kept?.complete !== true || read.complete) seen.set(id, read);
+    if (kept === undefined || isFuller(read, kept)) seen.set(id, read);
   };
   const body = (answer: Json): void => {
     const response = unwrapBatchLine(answer);
-    if (asObject(response['usage']) !== undefined || asText(response['status']) !== null) note(response);
+    const isServed = response['object'] === 'response' || asText(response['status']) !== null;
+    if (isServed || asObject(response['usage']) !== undefined) note(response);
     else refused ||= saysError(response);
   };
   return {

@@ -70,6 +70,42 @@ describe('the Responses API', () => {
     assert.deepEqual([call.complete, call.costUsd, call.billableResponses], [true, '0', 0]);
   });
 
+  test('a cancelled response is a lower bound: what it used until then is not told', () => {
+    const cancelled = response('cancelled');
+    for (const stream of [
+      [cancelled],
+      [created, event('response.cancelled', cancelled)],
+      [response('queued'), cancelled],
+    ]) {
+      const call = responses(stream);
+      assert.deepEqual(
+        [call.complete, call.costIsLowerBound, call.costUsd, call.billableResponses],
+        [false, true, '0', 1],
+      );
+    }
+    const told = responses([created, response('cancelled', { usage: usage(10, 5) })]);
+    assert.deepEqual([told.complete, told.outputTokens], [true, 5]);
+  });
+
+  test('a body that was served and tells no usage counts, unknown', () => {
+    for (const stream of [[response('completed')], [{ id: 'r', object: 'response', model, output: [] }]]) {
+      const call = responses(stream);
+      assert.deepEqual([call.complete, call.costIsLowerBound, call.billableResponses], [false, true, 1]);
+    }
+  });
+
+  test('a body between the pieces of a stream is an exchange of its own', () => {
+    const text = event('response.completed', response('completed', { usage: usage(10, 5) }));
+    for (let at = 0; at <= text.length; at += 1) {
+      const other = response('completed', { usage: usage(20, 7) }, 'resp_2');
+      const call = responses([created, text.slice(0, at), other, text.slice(at)]);
+      assert.deepEqual(
+        [call.inputTokens, call.outputTokens, call.complete, call.billableResponses],
+        [30, 12, true, 2],
+      );
+    }
+  });
+
   test('a cut stream that is retrieved later counts once and whole, in any order', () => {
     const full = response('completed', { usage: usage(10, 5) });
     for (const stream of [
@@ -100,7 +136,9 @@ describe('the Responses API', () => {
     assert.equal(served('flex', 'auto'), '0.625');
     assert.equal(served('priority', 'priority'), '2.5');
     assert.equal(served('default', 'priority'), '1.25');
-    assert.equal(served('auto', 'flex'), '0.625');
+    // Nothing is known of the tier that served: what was asked for says nothing about it.
+    for (const silent of ['auto', null])
+      for (const asked of ['flex', 'priority']) assert.equal(served(silent, asked), '1.25');
     assert.equal(served('ultrafast', 'auto'), null);
   });
 
@@ -131,8 +169,15 @@ describe('the Chat Completions API', () => {
     assert.equal(chat([running(1), running(2)]).complete, false);
   });
 
-  test('a stream without usage is unknown, even with its end', () => {
-    for (const stream of [[chunk({})], [chunk({}), done]]) {
+  test('an answer without usage is unknown, even with its end', () => {
+    const body = { id: 'c', object: 'chat.completion', model: 'gpt-4.1', choices: [{}] };
+    for (const stream of [
+      [chunk({})],
+      [chunk({}), done],
+      [body],
+      [{ ...body, usage: null }],
+      [{ ...body, usage: {} }],
+    ]) {
       const call = chat(stream);
       assert.deepEqual([call.complete, call.costIsLowerBound, call.billableResponses], [false, true, 1]);
     }
@@ -155,6 +200,55 @@ describe('the Chat Completions API', () => {
       assert.deepEqual([call.inputTokens, call.cacheReadTokens], [40, 60]);
       assert.equal(call.costUsd, '0.000056');
     }
+  });
+
+  test('Groq tells its usage and its plain tier in its own words', () => {
+    const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+    const groq = (tier: string) => ({
+      provider: 'groq',
+      api: 'chat.completions',
+      model: 'm1',
+      stream: [
+        chunk({ model: 'm1', service_tier: tier }),
+        chunk({
+          model: 'm1',
+          service_tier: tier,
+          choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+          x_groq: { id: 'req_1', usage },
+        }),
+        done,
+      ],
+      prices: { models: { m1: { perMTok: { input: 1, output: 10 } } } },
+    });
+    for (const tier of ['on_demand', 'flex']) {
+      const call = replay(groq(tier));
+      assert.deepEqual(
+        [call.inputTokens, call.outputTokens, call.complete, call.costUsd],
+        [100, 10, true, '0.0002'],
+      );
+    }
+    // a tier of contracts, with prices that no page tells
+    assert.equal(replay(groq('performance')).costUsd, null);
+  });
+
+  test('Grok tells its reasoning beside the output, and its total shows it', () => {
+    const told = (total: number) =>
+      chat([
+        {
+          id: 'c',
+          object: 'chat.completion',
+          model: 'grok',
+          choices: [{}],
+          usage: {
+            prompt_tokens: 32,
+            completion_tokens: 9,
+            total_tokens: total,
+            completion_tokens_details: { reasoning_tokens: 94 },
+          },
+        },
+      ]);
+    assert.deepEqual([told(135).outputTokens, told(135).complete], [103, true]);
+    assert.equal(told(41).outputTokens, 9);
   });
 
   test('reasoning, audio and rejected predictions are inside the output', () => {
@@ -200,6 +294,7 @@ describe('numbers that no provider can mean', () => {
     ['a text', '10', 3, 0],
     ['beyond what can be counted', 1e300, 3, 0],
     ['a negative share of the cache', 10, 3, -1],
+    ['a share of the cache beyond the whole', 10, 3, 11],
     ['not told', 10, undefined, 0],
   ];
   for (const [what, input, output, cached] of faults)
@@ -224,4 +319,69 @@ describe('numbers that no provider can mean', () => {
       });
       assert.deepEqual([chat.complete, chat.costIsLowerBound], [false, true]);
     });
+
+  test('a share of the cache is never more than the whole', () => {
+    const told = {
+      input_tokens: 100,
+      output_tokens: 0,
+      input_tokens_details: { cached_tokens: 70, cache_write_tokens: 500 },
+    };
+    const call = responses([response('completed', { usage: told })]);
+    assert.deepEqual([call.inputTokens, call.cacheReadTokens, call.cacheWriteTokens], [0, 70, 30]);
+    assert.equal(call.complete, false);
+  });
+
+  test('sums beyond what a number holds are told as a lower bound', () => {
+    const large = Number.MAX_SAFE_INTEGER;
+    const call = responses([
+      response('completed', { usage: usage(large, 1) }, 'a'),
+      response('completed', { usage: usage(large, 1) }, 'b'),
+    ]);
+    assert.deepEqual(
+      [call.inputTokens, call.outputTokens, call.complete, call.costIsLowerBound],
+      [large, 2, false, true],
+    );
+    // the cost is a decimal, exact: twice 9007199254740991 at 1.25 and 10
+    assert.equal(call.costUsd, '22517998136.8524975');
+  });
+});
+
+describe('what the provider runs and bills by number', () => {
+  const answer = (output: readonly object[], more: object = {}) =>
+    responses([response('completed', { output, usage: usage(0, 0) })], more);
+  const search = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } };
+
+  test('a search of the web has a fee; reading a page and a search that failed have none', () => {
+    const free = ['open_page', 'find_in_page'].map((type) => ({ ...search, action: { type } }));
+    const call = answer([
+      search,
+      ...free,
+      { ...search, status: 'failed' },
+      { type: 'web_search_call', status: 'completed' },
+    ]);
+    assert.deepEqual([call.costUsd, call.costIsLowerBound], ['0.02', false]);
+  });
+
+  test('a search of files has a fee of its own', () => {
+    const call = answer([{ type: 'file_search_call', status: 'completed', queries: [] }]);
+    assert.deepEqual([call.costUsd, call.costIsLowerBound], ['0.0025', false]);
+  });
+
+  test('without a price for it the cost is a lower bound, and the tokens are complete', () => {
+    const prices = { models: { [model]: { perMTok: { input: 1, output: 1 } } } };
+    for (const item of [
+      search,
+      { type: 'file_search_call', status: 'completed' },
+      { type: 'code_interpreter_call', status: 'completed', container_id: 'c' },
+      { type: 'image_generation_call', status: 'completed' },
+    ]) {
+      const call = answer([item], { prices });
+      assert.deepEqual([call.costUsd, call.complete, call.costIsLowerBound], ['0', true, true]);
+    }
+    assert.equal(
+      answer([{ type: 'function_call', status: 'completed' }], { prices }).costIsLowerBound,
+      false,
+    );
+    assert.equal(answer([search], { prices: { models: {} } }).costUsd, null);
+  });
 });

@@ -8,12 +8,26 @@ export interface OpenAiNames {
   readonly input: string;
   readonly output: string;
   readonly inputDetails: string;
+  readonly outputDetails: string;
 }
 
-/** Compatible servers tell it in places of their own: Moonshot as `cached_tokens`, DeepSeek as hits of its cache. */
+/** Compatible servers tell it in places of their own: Moonshot, DeepSeek (hits of its cache), xAI. */
+const cachedPlaces = ['cached_tokens', 'prompt_cache_hit_tokens', 'cached_prompt_text_tokens'];
+
 function cachedIn(details: Json | undefined, usage: Json): number {
-  const told = [details?.['cached_tokens'], usage['cached_tokens'], usage['prompt_cache_hit_tokens']];
+  const told = [details?.['cached_tokens'], ...cachedPlaces.map((place) => usage[place])];
   return told.map(asCount).find((count) => count !== undefined) ?? 0;
+}
+
+/**
+ * Reasoning is a part of the output. Grok's Chat API tells it beside the output, which its total shows:
+ * https://docs.x.ai/docs/guides/reasoning
+ */
+function readOutput(usage: Json, names: OpenAiNames): number {
+  const output = asCount(usage[names.output]) ?? 0;
+  const reasoning = asCount(asObject(usage[names.outputDetails])?.['reasoning_tokens']) ?? 0;
+  const input = asCount(usage[names.input]) ?? 0;
+  return asCount(usage['total_tokens']) === input + output + reasoning ? output + reasoning : output;
 }
 
 /**
@@ -22,13 +36,15 @@ function cachedIn(details: Json | undefined, usage: Json): number {
  */
 export function readOpenAiTokens(usage: Json, names: OpenAiNames): TokenBuckets {
   const details = asObject(usage[names.inputDetails]);
-  const input = asCount(usage[names.input]) ?? 0;
-  const cacheReadTokens = cachedIn(details, usage);
-  const cacheWriteTokens = asCount(details?.['cache_write_tokens']) ?? 0;
+  const input = asCount(usage[names.input]);
+  const cacheReadTokens = Math.min(cachedIn(details, usage), input ?? Number.POSITIVE_INFINITY);
+  const uncached = input === undefined ? undefined : input - cacheReadTokens;
+  const written = asCount(details?.['cache_write_tokens']) ?? 0;
+  const cacheWriteTokens = Math.min(written, uncached ?? written);
   return {
     ...noTokens,
-    inputTokens: Math.max(0, input - cacheReadTokens - cacheWriteTokens),
-    outputTokens: asCount(usage[names.output]) ?? 0,
+    inputTokens: uncached === undefined ? 0 : uncached - cacheWriteTokens,
+    outputTokens: readOutput(usage, names),
     cacheReadTokens,
     cacheWriteTokens,
   };
@@ -36,12 +52,20 @@ export function readOpenAiTokens(usage: Json, names: OpenAiNames): TokenBuckets 
 
 /** A total that was never told, and a number that no provider can mean, leave the answer a lower bound. */
 export function isBelievable(usage: Json, names: OpenAiNames): boolean {
+  const details = asObject(usage[names.inputDetails]);
+  const input = asCount(usage[names.input]);
   return (
-    asCount(usage[names.input]) !== undefined &&
+    input !== undefined &&
     asCount(usage[names.output]) !== undefined &&
-    areCounts(asObject(usage[names.inputDetails]), 'cached_tokens', 'cache_write_tokens') &&
-    areCounts(usage, 'cached_tokens', 'prompt_cache_hit_tokens')
+    areCounts(details, 'cached_tokens', 'cache_write_tokens') &&
+    areCounts(usage, ...cachedPlaces) &&
+    cachedIn(details, usage) + (asCount(details?.['cache_write_tokens']) ?? 0) <= input
   );
+}
+
+/** What xAI counts of sources and tools, which it bills by number. */
+export function countsOtherFees(usage: Json | undefined): boolean {
+  return ['num_sources_used', 'num_server_side_tools_used'].some((name) => Number(usage?.[name]) > 0);
 }
 
 /** `auto` is what was asked, not what was served. */

@@ -43,13 +43,17 @@ export interface ResponseUsage {
   readonly servedModel: string | null;
   readonly tier: ServedTier;
   readonly parts: readonly UsagePart[];
-  /** Searches that the provider ran and bills by number. */
+  /** Searches of the web that the provider ran and bills by number. */
   readonly webSearches: number;
+  /** Searches of stored files that the provider ran and bills by number; absent: none. */
+  readonly fileSearches?: number;
+  /** The provider ran what it bills otherwise (containers, images, sources), which no book prices. */
+  readonly otherFees?: boolean;
   /** False: the answer was cut, so every number is a lower bound. */
   readonly complete: boolean;
 }
 
-/** Sums buckets. */
+/** Sums buckets. A sum that is no safe integer is not exact: see `isWhole`. */
 export function addTokens(...buckets: readonly TokenBuckets[]): TokenBuckets {
   return buckets.reduce(
     (sum, one) => ({
@@ -73,13 +77,24 @@ export function promptTokens(tokens: TokenBuckets): number {
   return tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens;
 }
 
-function isFuller(candidate: ResponseUsage, kept: ResponseUsage): boolean {
+/**
+ * Whether every number of an exchange is final. Sums beyond what a number holds exactly are not.
+ * @param refused the provider said that it did not serve
+ */
+export function isWhole(responses: readonly ResponseUsage[], refused: boolean): boolean {
+  if (responses.length === 0) return refused;
+  const sums = addTokens(...responses.map(tokensOf));
+  return responses.every((one) => one.complete) && Object.values(sums).every(Number.isSafeInteger);
+}
+
+/** Whether a record of a response tells more than another one of it, or as much. */
+export function isFuller(candidate: ResponseUsage, kept: ResponseUsage): boolean {
   if (candidate.complete !== kept.complete) return candidate.complete;
   const size = (response: ResponseUsage): number => {
     const tokens = tokensOf(response);
     return promptTokens(tokens) + tokens.outputTokens;
   };
-  return candidate.complete || size(candidate) >= size(kept);
+  return size(candidate) >= size(kept);
 }
 
 /**

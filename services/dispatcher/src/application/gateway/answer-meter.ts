@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { createUsageMeter } from '@lemniscate/shared/model/usage-meter.ts';
 import type { UsageMeter, UsageWire } from '@lemniscate/shared/model/usage-meter.ts';
+import { isWhole } from '@lemniscate/shared/model/usage.ts';
 import type { ResponseUsage } from '@lemniscate/shared/model/usage.ts';
 
 /** Reads the usage out of an answer's bytes on their way past; never changes or holds them. */
@@ -72,8 +73,7 @@ function createJsonMeter(wire: UsageWire): AnswerMeter {
 /** An answer that is nothing but the provider's refusal is whole and costs nothing, whatever its status. */
 function summarise(meter: UsageMeter): { responses: readonly ResponseUsage[]; complete: boolean } {
   const responses = meter.responses();
-  const complete = responses.length > 0 ? responses.every((one) => one.complete) : meter.refused();
-  return { responses, complete };
+  return { responses, complete: isWhole(responses, meter.refused()) };
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | null {
