@@ -131,6 +131,77 @@ describe('context tiers', () => {
     assert.equal(call({ fromPromptTokens: 1000, ...upper }, 1000), '0.002');
   });
 
+  const [cheap, dear] = [
+    { input: 1, output: 10 },
+    { input: 2, output: 20 },
+  ];
+  const at200k = (entry: object) =>
+    [199_999, 200_000, 200_001].map(
+      (input) =>
+        replay({
+          body: { id: 'm', type: 'message', model: 'm1', usage: { input_tokens: input, output_tokens: 0 } },
+          prices: { models: { m1: entry } },
+        }).costUsd,
+    );
+  const [inclusive, exclusive] = [
+    ['0.199999', '0.4', '0.400002'],
+    ['0.199999', '0.2', '0.400002'],
+  ];
+  const thresholds: readonly (readonly [object, readonly string[]])[] = [
+    [{ abovePromptTokens: 200_000 }, exclusive],
+    [{ promptTokens: 200_000 }, exclusive],
+    [{ start: 200_000 }, exclusive],
+    [{ gt: 200_000 }, exclusive],
+    [{ promptTokens: { gt: 200_000 } }, exclusive],
+    [{ when: { promptTokens: { '>': 200_000 } } }, exclusive],
+    [{ above: '200k' }, exclusive],
+    [{ abovePromptTokens: 200_000, upToPromptTokens: null }, exclusive],
+    [{ minPromptTokens: 200_000 }, inclusive],
+    [{ minPromptTokens: 200_000, maxPromptTokens: 1_000_000 }, inclusive],
+    [{ startAt: 200_000 }, inclusive],
+    [{ promptTokens: { gte: 200_000 } }, inclusive],
+    [{ atLeast: '200_000' }, inclusive],
+  ];
+  for (const [threshold, expected] of thresholds)
+    test(`an upper tier may be told as ${JSON.stringify(threshold)}`, () => {
+      assert.deepEqual(at200k({ perMTok: cheap, tiers: [{ ...threshold, perMTok: dear }] }), expected);
+      assert.deepEqual(at200k({ perMTok: cheap, tiers: [{ ...threshold, ...dear }] }), expected);
+    });
+  const bounds: readonly (readonly [object, readonly string[]])[] = [
+    [{ maxPromptTokens: 200_000 }, exclusive],
+    [{ upToPromptTokens: 200_000 }, exclusive],
+    [{ minPromptTokens: 0, maxPromptTokens: 200_000 }, exclusive],
+    [{ promptTokens: { lte: 200_000 } }, exclusive],
+    [{ promptTokens: { lt: 200_000 } }, inclusive],
+    [{ belowPromptTokens: 200_000 }, inclusive],
+  ];
+  for (const [bound, expected] of bounds)
+    test(`a lower tier may be told as ${JSON.stringify(bound)}`, () => {
+      assert.deepEqual(at200k({ perMTok: dear, tiers: [{ ...bound, perMTok: cheap }] }), expected);
+      const rest = [{ perMTok: dear }, { maxPromptTokens: null, perMTok: dear }];
+      for (const above of rest)
+        for (const tiers of [
+          [{ ...bound, perMTok: cheap }, above],
+          [above, { ...bound, perMTok: cheap }],
+        ])
+          assert.deepEqual(at200k({ tiers }), expected);
+    });
+
+  test('prompts that no tier holds for have no price', () => {
+    assert.deepEqual(at200k({ tiers: [{ upTo: 200_000, perMTok: cheap }] }), ['0.199999', '0.2', null]);
+  });
+
+  test('tiers of each price may stand in any order', () => {
+    const input = {
+      base: 1,
+      tiers: [
+        { start: 300_000, price: 3 },
+        { start: 200_000, price: 2 },
+      ],
+    };
+    assert.deepEqual(at200k({ perMTok: { input, output: 1 } }), exclusive);
+  });
+
   const [lower, upper] = [
     { input: 1, output: 10, cacheRead: 0.1 },
     { input: 2, output: 20, cacheRead: 0.2 },
@@ -223,6 +294,20 @@ describe('models', () => {
     const call = replay({ stream: [body('claude-haiku-4-5'), { ...body('claude-unheard-of'), id: 'n' }] });
     assert.deepEqual([call.costUsd, call.inputTokens], [null, 2_000_000]);
   });
+  test('a given price of a model holds for the ids that the source knows it by', () => {
+    const served = (model: string, models: object) =>
+      replay({ body: body(model), model: 'claude-haiku-4-5', prices: { models } }).costUsd;
+    const price = (input: number) => ({ perMTok: { input, output: 1 } });
+    assert.equal(served('claude-haiku-4-5-20251001', { 'claude-haiku-4-5': price(7) }), '7');
+    assert.equal(served('claude-haiku-4-5', { 'claude-haiku-4-5-20251001': price(7) }), '7');
+    assert.equal(served('claude-opus-5-20260724', { 'claude-opus-5': price(7) }), '7');
+    const both = { 'claude-haiku-4-5': price(7), 'claude-haiku-4-5-20251001': price(8) };
+    assert.equal(served('claude-haiku-4-5-20251001', both), '8');
+    // neither a neighbour nor a snapshot that nobody knows
+    assert.equal(served('claude-haiku-4-5-20991231', { 'claude-haiku-4-5': price(7) }), null);
+    assert.equal(served('claude-opus-4-5-20251101', { 'claude-haiku-4-5': price(7) }), null);
+  });
+
   test('dated snapshots count where the source says so itself', () => {
     assert.equal(replay({ body: body('claude-opus-5-20260724') }).costUsd, '5');
   });
@@ -256,7 +341,24 @@ describe('served conditions', () => {
     assert.equal(factor([{ name: 'inference_geo=us', factor: '1.1' }, fast], { inference_geo: 'us' }), '1.1');
     assert.equal(factor([{ name: 'batch', factor: 0.5 }], { service_tier: 'batch' }), '0.5');
     assert.equal(factor([{ name: 'batch', factor: 0.5 }], {}), '1');
-    assert.equal(factor([{ name: 'negotiated discount', factor: 0.8 }]), '0.8');
+    assert.equal(factor([{ name: 'negotiated discount', factor: '8e-1' }]), '0.8');
+    assert.equal(factor([{ name: 'Batch discount', factor: 0.5 }]), '1');
+    const tiers = (name: string, tier: string) =>
+      replay({
+        provider: 'openai',
+        api: 'v1/chat/completions',
+        body: {
+          id: 'c',
+          object: 'chat.completion',
+          model: 'm1',
+          service_tier: tier,
+          choices: [],
+          usage: { prompt_tokens: 1_000_000, completion_tokens: 0 },
+        },
+        prices: roundPrices('m1', { modifiers: [{ name, factor: 3 }] }),
+      }).costUsd;
+    for (const name of ['fast', 'Fast mode', 'service_tier=fast', 'service_tier: fast', 'tier=fast'])
+      assert.deepEqual([tiers(name, 'fast'), tiers(name, 'default')], ['3', '1'], name);
   });
 });
 

@@ -119,18 +119,18 @@ function costsOfPart(
 ): Readonly<Record<PricedBucket, Decimal>> | null {
   const model = part.model ?? response.servedModel ?? call.model;
   const period = periodAt(findPeriods(book, call.provider, model) ?? [], call.at);
-  const tier = period === undefined ? undefined : tierFor(period, part.tokens);
+  const prices = period === undefined ? null : (tierFor(period, part.tokens)?.perMTok ?? null);
   const modifiers = chooseModifiers(
     book.providers.get(call.provider) ?? nothingPriced,
     servedConditions(response, call),
     model,
   );
-  if (tier === undefined || modifiers === undefined) return null;
+  if (prices === null || modifiers === undefined) return null;
   const costs = amounts(part.tokens).map(([bucket, count]): readonly [PricedBucket, Decimal] => {
     const factor = modifiers
       .filter((one) => one.buckets === undefined || one.buckets.includes(bucket))
       .reduce<Decimal>((product, one) => product.times(one.factor), new Decimal(1));
-    return [bucket, bucketPrice(tier.perMTok, bucket, call.provider).times(count).times(factor).div(million)];
+    return [bucket, bucketPrice(prices, bucket, call.provider).times(count).times(factor).div(million)];
   });
   return Object.fromEntries(costs) as Record<PricedBucket, Decimal>;
 }

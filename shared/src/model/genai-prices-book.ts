@@ -49,7 +49,9 @@ function tiersOf(prices: ModelPrice): ContextTier[] | undefined {
     });
     return { abovePromptTokens, perMTok: Object.fromEntries(entries) as Partial<TokenPrices> };
   });
-  const isWhole = (tier: (typeof tiers)[number]): tier is ContextTier =>
+  const isWhole = (
+    tier: (typeof tiers)[number],
+  ): tier is (typeof tiers)[number] & { readonly perMTok: TokenPrices } =>
     tier.perMTok.input !== undefined && tier.perMTok.output !== undefined;
   return tiers.every(isWhole) ? tiers : undefined;
 }

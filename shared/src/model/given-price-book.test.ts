@@ -18,7 +18,40 @@ describe('a faulty price book is refused with the place', () => {
     ['prices.models.m.perMTok.input', { models: { m: { perMTok: { ...good, input: -1 } } } }],
     ['prices.models.m.perMTok.input', { models: { m: { perMTok: { ...good, input: '-0.5' } } } }],
     ['prices.models.m.perMTok.input', { models: { m: { perMTok: { ...good, input: 'free' } } } }],
-    ['prices.models.m.perMTok.input', { models: { m: { perMTok: { ...good, input: '1e3' } } } }],
+    ['prices.models.m.perMTok.input', { models: { m: { perMTok: { ...good, input: '1e' } } } }],
+    ['prices.models.m.perMTok.input', { models: { m: { perMTok: { ...good, input: '1e999' } } } }],
+    ['prices.models.m.perMTok.input', { models: { m: { perMTok: { ...good, input: 1e300 } } } }],
+    ['prices.models.m.perMTok.input', { models: { m: { perMTok: { ...good, input: '0x10' } } } }],
+    ...[
+      [{ perMTok: good }],
+      [{ perMTok: good }, { perMTok: good }],
+      [{ above: 5, from: 5, perMTok: good }],
+      [{ above: 5, upTo: 5, perMTok: good }],
+    ].map((tiers) => [`prices.models.m.tiers[0]`, { models: { m: { perMTok: good, tiers } } }] as const),
+    [
+      'prices.models.m.tiers[1]',
+      {
+        models: {
+          m: {
+            perMTok: good,
+            tiers: [
+              { above: 5, perMTok: good },
+              { from: 6, perMTok: good },
+            ],
+          },
+        },
+      },
+    ],
+    [
+      'prices.models.m.tiers[0].promptTokens.gt',
+      { models: { m: { perMTok: good, tiers: [{ promptTokens: { gt: -5 }, perMTok: good }] } } },
+    ],
+    [
+      'prices.models.m.tiers[0].above',
+      { models: { m: { perMTok: good, tiers: [{ above: 'many', perMTok: good }] } } },
+    ],
+    ['prices.modifiers[0].name', { models: {}, modifiers: [{ name: 'weather=fine', factor: 1 }] }],
+    ['prices.models.m.webSearchPerThousand', { models: { m: { perMTok: good, webSearchPerThousand: -1 } } }],
     ['prices.models.m.perMTok.input', { models: { m: { perMTok: { ...good, input: Number.NaN } } } }],
     ['prices.models.m.perMTok.ouput', { models: { m: { perMTok: { ...good, ouput: 1 } } } }],
     ['prices.models.m.surcharge', { models: { m: { perMTok: good, surcharge: { input: 1 } } } }],

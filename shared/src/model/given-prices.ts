@@ -32,12 +32,17 @@ export function readList(value: unknown, where: string): readonly unknown[] {
   return value;
 }
 
-/** A price or factor: a JSON number or a decimal text, finite, not negative. */
+/** No price has more digits than this before or after its point; larger exponents would be texts of gigabytes. */
+const largestExponent = 30;
+
+/** A price or factor: a JSON number or a decimal text (`0.5`, `1e-3`), finite, not negative. */
 export function readAmount(value: unknown, where: string): Decimal {
   const isNumber = typeof value === 'number' && Number.isFinite(value);
-  const isText = typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value);
+  const isText = typeof value === 'string' && /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i.test(value);
   if (!isNumber && !isText) throw invalid(where, 'a number or a decimal text is needed');
   const amount = new Decimal(value);
+  if (!amount.isZero() && Math.abs(amount.e) > largestExponent)
+    throw invalid(where, `no price is so large or so small (${amount.toString()})`);
   if (amount.isNegative() && !amount.isZero())
     throw invalid(where, `a price cannot be negative (${amount.toFixed()})`);
   return amount;

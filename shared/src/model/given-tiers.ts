@@ -1,16 +1,15 @@
 import { invalid, readList, readObject, readTokenPrices } from './given-prices.ts';
+import { rangeInName, readRange, withoutThresholds } from './given-thresholds.ts';
+import type { PromptRange } from './given-thresholds.ts';
 import { asObject } from './json-reading.ts';
 import type { Json } from './json-reading.ts';
-import type { ContextTier } from './price-book.ts';
+import type { ContextTier, TokenPrices } from './price-book.ts';
 
-const thresholdName = /above|over|threshold|start|from|least|prompt|context|tokens/i;
-const inclusiveName = /from|least|start(?:s|ing)?At/i;
-
-/** A threshold that a name itself states: `above200k`, `perMTokOver200000`. */
-function thresholdIn(name: string): number | undefined {
-  const [, digits, unit] = /(?:above|over)_?(\d+)_?(k|m)?/i.exec(name) ?? [];
-  if (digits === undefined) return undefined;
-  return Number(digits) * (unit === undefined ? 1 : unit.toLowerCase() === 'k' ? 1_000 : 1_000_000);
+/** Prices with the prompts that they hold for; without a range for those that no other one holds for. */
+interface RangedPrices {
+  readonly range: PromptRange | undefined;
+  readonly perMTok: TokenPrices;
+  readonly where: string;
 }
 
 /** Where a model's entry tells the threshold of its only tier beside it and not in it. */
@@ -22,28 +21,14 @@ function thresholdBeside(entry: Json): Json {
   );
 }
 
-/** A context tier: its prices and one threshold in tokens of the whole prompt. */
-function readTier(value: unknown, where: string, member: string, beside: Json): ContextTier {
+function readTier(value: unknown, where: string, member: string, beside: Json): RangedPrices {
   const given = readObject(value, where);
-  const named = thresholdIn(member);
-  const isThreshold = ([name, amount]: [string, unknown]): boolean =>
-    typeof amount === 'number' && thresholdName.test(name);
-  const tier = {
-    ...(named === undefined ? {} : { above: named }),
-    ...(named === undefined && !Object.entries(given).some(isThreshold) ? beside : {}),
-    ...given,
-  };
-  const [threshold, ...rest] = Object.entries(tier).filter(isThreshold);
-  if (threshold === undefined || rest.length > 0)
-    throw invalid(where, 'exactly one threshold in tokens is needed');
-  const [name, tokens] = threshold;
-  if (!Number.isSafeInteger(tokens) || tokens < 0) {
-    throw invalid(`${where}.${name}`, 'a whole number of tokens is needed');
-  }
-  const { [name]: _, perMTok, ...direct } = tier as Json;
+  const { perMTok, prices, ...rest } = given;
+  const inside = readRange(rest, where);
   return {
-    abovePromptTokens: inclusiveName.test(name) ? tokens - 1 : tokens,
-    perMTok: readTokenPrices(perMTok ?? direct, `${where}.perMTok`),
+    range: rangeInName(member) ?? inside ?? readRange(beside, where),
+    perMTok: readTokenPrices(perMTok ?? prices ?? withoutThresholds(rest), `${where}.perMTok`),
+    where,
   };
 }
 
@@ -57,7 +42,7 @@ export const tierMembers = [
   'perMTokLongContext',
 ];
 export const holdsTiers = (name: string): boolean =>
-  tierMembers.includes(name) || thresholdIn(name) !== undefined;
+  tierMembers.includes(name) || rangeInName(name) !== undefined;
 
 /** Prices that have tiers each: `{base, tiers: [{start, price}]}`, the form of `@pydantic/genai-prices`. */
 function spreadTiers(value: unknown, where: string): { readonly base: unknown; readonly above: Json[] } {
@@ -68,12 +53,15 @@ function spreadTiers(value: unknown, where: string): { readonly base: unknown; r
   });
   if (tiered.length === 0) return { base: value, above: [] };
   const startsOf = (name: string, price: Json): readonly (readonly [number, unknown])[] =>
-    readList(price['tiers'], `${where}.${name}.tiers`).map((one, index) => {
-      const place = `${where}.${name}.tiers[${index}]`;
-      const { start, price: amount } = readObject(one, place);
-      if (!Number.isSafeInteger(start)) throw invalid(`${place}.start`, 'a whole number of tokens is needed');
-      return [Number(start), amount];
-    });
+    readList(price['tiers'], `${where}.${name}.tiers`)
+      .map((one, index): readonly [number, unknown] => {
+        const place = `${where}.${name}.tiers[${index}]`;
+        const { start, price: amount } = readObject(one, place);
+        if (!Number.isSafeInteger(start))
+          throw invalid(`${place}.start`, 'a whole number of tokens is needed');
+        return [Number(start), amount];
+      })
+      .sort(([left], [right]) => left - right);
   const starts = new Map(tiered.map(([name, price]) => [name, startsOf(name, price)]));
   const pricesFrom = (tokens: number): Json => ({
     ...prices,
@@ -91,11 +79,49 @@ function spreadTiers(value: unknown, where: string): { readonly base: unknown; r
   };
 }
 
-/** The tiers of a model's entry, the base first. */
+/** The prices of a prompt: of the tier that begins last and then ends first, or those without a range, or none. */
+function pricesFor(prompt: number, tiers: readonly RangedPrices[]): TokenPrices | null {
+  const [closest] = tiers
+    .filter(({ range }) => range !== undefined && range.above < prompt && prompt <= range.upTo)
+    .sort(
+      ({ range: left }, { range: right }) =>
+        (right?.above ?? 0) - (left?.above ?? 0) || (left?.upTo ?? 0) - (right?.upTo ?? 0),
+    );
+  return (closest ?? tiers.find(({ range }) => range === undefined))?.perMTok ?? null;
+}
+
+/** Ascending tiers of every prompt. */
+function layOut(tiers: readonly RangedPrices[]): ContextTier[] {
+  refuseAmbiguous(tiers);
+  const borders = tiers.flatMap(({ range }) => (range === undefined ? [] : [range.above, range.upTo]));
+  return [...new Set([0, ...borders])]
+    .filter(Number.isFinite)
+    .sort((left, right) => left - right)
+    .map((abovePromptTokens) => ({
+      abovePromptTokens,
+      perMTok: pricesFor(abovePromptTokens + 1, tiers),
+    }));
+}
+
+function refuseAmbiguous(tiers: readonly RangedPrices[]): void {
+  const [, secondRest] = tiers.filter(({ range }) => range === undefined);
+  if (secondRest !== undefined)
+    throw invalid(secondRest.where, 'a threshold in tokens of the whole prompt is needed');
+  const seen = new Set<string>();
+  for (const { range, where } of tiers) {
+    const key = `${range?.above} to ${range?.upTo}`;
+    if (seen.has(key)) throw invalid(where, 'another tier holds for the same prompts');
+    seen.add(key);
+  }
+}
+
+/**
+ * The tiers of a model's entry, the lowest first. Prompts that no tier holds for have no price.
+ * @throws CodedError `price_book_invalid` where two prices hold for the same prompts
+ */
 export function readTiers(entry: Json, where: string): ContextTier[] {
-  const spread = spreadTiers(entry['perMTok'], `${where}.perMTok`);
   const beside = thresholdBeside(entry);
-  const more = Object.keys(entry)
+  const told = Object.keys(entry)
     .filter(holdsTiers)
     .flatMap((member) => {
       const value = entry[member];
@@ -105,7 +131,10 @@ export function readTiers(entry: Json, where: string): ContextTier[] {
         readTier(tier, `${where}.${member}[${index}]`, member, beside),
       );
     });
+  // Tiers alone may be the whole price.
+  if (entry['perMTok'] === undefined && told.length > 0) return layOut(told);
+  const spread = spreadTiers(entry['perMTok'], `${where}.perMTok`);
+  const base = { range: undefined, perMTok: readTokenPrices(spread.base, `${where}.perMTok`), where };
   const each = spread.above.map((tier) => readTier(tier, `${where}.perMTok`, 'perMTok', {}));
-  const base = { abovePromptTokens: 0, perMTok: readTokenPrices(spread.base, `${where}.perMTok`) };
-  return [base, ...more, ...each].sort((left, right) => left.abovePromptTokens - right.abovePromptTokens);
+  return layOut([base, ...told, ...each]);
 }

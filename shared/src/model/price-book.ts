@@ -15,7 +15,8 @@ export interface TokenPrices {
 /** Prices of requests whose whole prompt has more than `abovePromptTokens` tokens. */
 export interface ContextTier {
   readonly abovePromptTokens: number;
-  readonly perMTok: TokenPrices;
+  /** Null: a given book has no price for such prompts. */
+  readonly perMTok: TokenPrices | null;
 }
 
 /** Prices from a day on. */
@@ -79,6 +80,28 @@ export function findPeriods(
   if (exact !== undefined) return exact;
   const base = model.replace(dated, '');
   return base !== model && prices?.datedModels.has(base) === true ? prices.models.get(base) : undefined;
+}
+
+/**
+ * Lets a given book price the ids under which the same models are served: where it has a price for
+ * `claude-haiku-4-5`, and `known` says that `claude-haiku-4-5-20251001` is that model, the price holds for both. Ids that
+ * the given book prices itself, and models that `known` does not have, stay as they are.
+ */
+export function withKnownIds(given: PriceBook, known: PriceBook): PriceBook {
+  const providers = [...given.providers].map(([name, prices]): readonly [string, ProviderPrices] => {
+    const theirs = known.providers.get(name);
+    if (theirs === undefined) return [name, prices];
+    // Ids of one model share its periods. Two prices for one model say that its ids are told apart.
+    const priced = Map.groupBy(prices.models, ([id]) => findPeriods(known, name, id));
+    const same = [...theirs.models].flatMap(([id, model]) => {
+      const [only, second] = priced.get(model) ?? [];
+      return only === undefined || second !== undefined ? [] : [[id, only[1]] as const];
+    });
+    const models = new Map([...same, ...prices.models]);
+    const dated = [...theirs.datedModels].filter((id) => models.has(id));
+    return [name, { ...prices, models, datedModels: new Set([...prices.datedModels, ...dated]) }];
+  });
+  return { ...given, providers: new Map(providers) };
 }
 
 /** Lays one book over another: a model of the upper one replaces the lower one's, the rest shows through. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { readPinnedPriceBook } from './genai-prices-book.ts';
 import { replayLine } from './replay-lines.ts';
+import { replay } from './testing.ts';
 
 interface Example {
   readonly id: string;
@@ -34,4 +35,38 @@ describe('the worked examples', () => {
       assert.equal(result['costUsd'], example.expected['costUsdExact']);
     });
   }
+});
+
+describe('the API may be told as a name, a path or an endpoint', () => {
+  const usages = {
+    messages: { input_tokens: 3, output_tokens: 2 },
+    responses: { input_tokens: 3, output_tokens: 2 },
+    chat: { prompt_tokens: 3, completion_tokens: 2 },
+  };
+  const spellings: readonly (readonly [keyof typeof usages, readonly string[]])[] = [
+    ['messages', ['messages', '/v1/messages', 'beta.messages', 'anthropic-messages', 'messages_batches']],
+    ['responses', ['responses', 'v1/responses', 'openai-responses', 'openai.responses', 'Responses']],
+    ['chat', ['chat.completions', 'v1/chat/completions', '/v1/chat/completions', 'chat_completions', 'chat']],
+  ];
+  for (const [kind, apis] of spellings)
+    test(kind, () => {
+      const objects = { messages: 'message', responses: 'response', chat: 'chat.completion' };
+      const body = {
+        id: 'x',
+        type: objects[kind],
+        object: objects[kind],
+        status: 'completed',
+        choices: [],
+        model: 'm',
+        usage: usages[kind],
+      };
+      for (const api of apis) {
+        const call = replay({ provider: 'compatible', api, body });
+        assert.deepEqual([call.inputTokens, call.outputTokens, call.complete], [3, 2, true], api);
+      }
+    });
+
+  test('one that is not known is refused by name', () => {
+    assert.throws(() => replay({ provider: 'compatible', api: 'embeddings' }), /API embeddings/);
+  });
 });

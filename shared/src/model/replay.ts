@@ -4,6 +4,7 @@ import { costOfCall, leavesOutFees } from './cost.ts';
 import { decimalText } from './decimal.ts';
 import { readGivenPriceBook } from './given-price-book.ts';
 import { asObject, asText } from './json-reading.ts';
+import { withKnownIds } from './price-book.ts';
 import type { PriceBook } from './price-book.ts';
 import { addTokens, isWhole, tokensOf } from './usage.ts';
 import type { TokenBuckets } from './usage.ts';
@@ -78,13 +79,14 @@ function meter(call: RecordedCall): UsageMeter {
 }
 
 /**
- * Meters and prices one recorded call. A call's own `prices` replace the book.
+ * Meters and prices one recorded call. A call's own `prices` replace the book, which then only tells the ids of a model.
  * @throws CodedError `request_invalid` for an API whose usage is not known, `price_book_invalid` for faulty `prices`
  */
 export function replayCall(call: RecordedCall, book: PriceBook): ReplayedCall {
   const usage = meter(call);
   const responses = usage.responses();
-  const prices = call.prices == null ? book : readGivenPriceBook(call.prices, call.provider);
+  const prices =
+    call.prices == null ? book : withKnownIds(readGivenPriceBook(call.prices, call.provider), book);
   const facts = {
     provider: call.provider,
     model: call.model,

@@ -20,8 +20,8 @@ function cachedIn(details: Json | undefined, usage: Json): number {
 }
 
 /**
- * Reasoning is a part of the output. Grok's Chat API tells it beside the output, which its total shows:
- * https://docs.x.ai/docs/guides/reasoning
+ * Reasoning is a part of the output. Grok's Chat API tells it beside the output, and its total shows it:
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning
  */
 function readOutput(usage: Json, names: OpenAiNames): number {
   const output = asCount(usage[names.output]) ?? 0;
