@@ -207,7 +207,7 @@ describe('context tiers', () => {
     { input: 2, output: 20, cacheRead: 0.2 },
   ];
   const spread = (base: number, price: number): object => ({ base, tiers: [{ start: 200_000, price }] });
-  const spellings: Readonly<Record<string, object>> = {
+  const spellings: Record<string, object> = {
     'the threshold in a name': { perMTok: lower, above200k: upper },
     'the threshold in the name of the prices': { perMTok: lower, perMTokAbove200k: upper },
     'the threshold beside the prices': { perMTok: lower, longContextThreshold: 200_000, longContext: upper },
@@ -215,6 +215,27 @@ describe('context tiers', () => {
       perMTok: { input: spread(1, 2), output: spread(10, 20), cacheRead: spread(0.1, 0.2) },
     },
   };
+  Object.assign(spellings, {
+    'a threshold of input tokens': { perMTok: lower, tiers: [{ aboveInputTokens: 200_000, perMTok: upper }] },
+    'a threshold in tokens': { perMTok: lower, longContext: { thresholdTokens: 200_000, perMTok: upper } },
+    'a threshold of the context beside': {
+      perMTok: lower,
+      contextThreshold: 200_000,
+      perMTokAboveThreshold: upper,
+    },
+    'a threshold and long prices': { perMTok: lower, longContextAbove: 200_000, perMTokLong: upper },
+    'names of the pinned source': {
+      perMTok: { input_mtok: 1, output_mtok: 10, cache_read_mtok: 0.1 },
+      context_tiers: [{ above: 200_000, input_mtok: 2, output_mtok: 20, cache_read_mtok: 0.2 }],
+    },
+    'a name in each price': {
+      perMTok: {
+        input: { base: 1, above200k: 2 },
+        output: { upTo200k: 10, above200k: 20 },
+        cacheRead: { default: 0.1, tiers: [{ above: '200k', price: 0.2 }] },
+      },
+    },
+  });
   for (const [spelling, entry] of Object.entries(spellings)) {
     test(`a given book may spell them with ${spelling}`, () => {
       const call = (cached: number) =>

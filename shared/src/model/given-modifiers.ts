@@ -1,4 +1,4 @@
-import { bucketNames, invalid, readAmount, readList, readObject } from './given-prices.ts';
+import { bucketNamed, invalid, readAmount, readList, readObject } from './given-prices.ts';
 import type { ModifierCondition, PriceModifier } from './price-book.ts';
 
 type Field = ModifierCondition['field'];
@@ -68,7 +68,7 @@ export function readModifier(value: unknown, where: string): PriceModifier[] {
       ? {}
       : {
           buckets: named.map((bucket) => {
-            const known = bucketNames[String(bucket)];
+            const known = bucketNamed(String(bucket));
             if (known === undefined) throw invalid(`${where}.buckets`, `no such bucket: ${String(bucket)}`);
             return known;
           }),

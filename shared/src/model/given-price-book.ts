@@ -1,11 +1,11 @@
 import { readModifier } from './given-modifiers.ts';
 import { invalid, readAmount, readList, readObject } from './given-prices.ts';
-import { holdsTiers, readTiers, tierMembers } from './given-tiers.ts';
+import { holdsTiers, readTiers } from './given-tiers.ts';
 import { pinnedModifiers } from './modifiers.ts';
 import type { PriceBook, PricePeriod } from './price-book.ts';
 
 const feeMembers = ['webSearchPerThousand', 'fileSearchPerThousand'] as const;
-const entryMembers = new Set<string>([...tierMembers, ...feeMembers, 'perMTok', 'from']);
+const entryMembers = new Set<string>(['perMTok', 'from', 'tiers', ...feeMembers]);
 
 function readPeriod(value: unknown, where: string): PricePeriod {
   const entry = readObject(value, where);

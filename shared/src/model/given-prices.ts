@@ -4,16 +4,22 @@ import { asObject } from './json-reading.ts';
 import type { Json } from './json-reading.ts';
 import type { PricedBucket, TokenPrices } from './price-book.ts';
 
-/** Accepted spellings of the buckets. */
-export const bucketNames: Readonly<Record<string, PricedBucket>> = {
+const buckets: Readonly<Record<string, PricedBucket>> = {
   input: 'input',
   output: 'output',
-  cacheRead: 'cacheRead',
-  cachedInput: 'cacheRead',
-  cacheWrite: 'cacheWrite5m',
-  cacheWrite5m: 'cacheWrite5m',
-  cacheWrite1h: 'cacheWrite1h',
+  cacheread: 'cacheRead',
+  cachereads: 'cacheRead',
+  cachedinput: 'cacheRead',
+  cachewrite: 'cacheWrite5m',
+  cachewrites: 'cacheWrite5m',
+  cachewrite5m: 'cacheWrite5m',
+  cachewrite1h: 'cacheWrite1h',
 };
+
+/** The bucket of a name in any writing: `cacheRead`, `cache_read`, `cache_read_mtok`; undefined for others. */
+export function bucketNamed(name: string): PricedBucket | undefined {
+  return buckets[name.toLowerCase().replaceAll(/_mtok$|[^a-z\d]/g, '')];
+}
 
 /** The error that names the place. */
 export function invalid(where: string, what: string): CodedError {
@@ -52,10 +58,15 @@ export function readAmount(value: unknown, where: string): Decimal {
 export function readTokenPrices(value: unknown, where: string): TokenPrices {
   const prices: Partial<Record<PricedBucket, Decimal>> = {};
   for (const [name, amount] of Object.entries(readObject(value, where))) {
-    const bucket = bucketNames[name];
+    const bucket = bucketNamed(name);
     if (bucket === undefined) {
-      throw invalid(`${where}.${name}`, `no such bucket; known are ${Object.keys(bucketNames).join(', ')}`);
+      throw invalid(
+        `${where}.${name}`,
+        'no such bucket; known are input, output, cacheRead, cacheWrite5m, cacheWrite1h',
+      );
     }
+    if (amount !== null && prices[bucket] !== undefined)
+      throw invalid(`${where}.${name}`, `the price of ${bucket} is told twice`);
     // Null says that the bucket has no price of its own, like its absence.
     if (amount !== null) prices[bucket] = readAmount(amount, `${where}.${name}`);
   }

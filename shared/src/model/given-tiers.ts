@@ -32,75 +32,80 @@ function readTier(value: unknown, where: string, member: string, beside: Json): 
   };
 }
 
-/** Members of a model's entry that hold context tiers, beside those whose name states a threshold. */
-export const tierMembers = [
-  'tiers',
-  'contextTiers',
-  'longContext',
-  'above',
-  'perMTokAbove',
-  'perMTokLongContext',
-];
+/** Members of a model's entry that hold context tiers: `tiers`, `longContext`, `perMTokAbove`, `above200k`. */
 export const holdsTiers = (name: string): boolean =>
-  tierMembers.includes(name) || rangeInName(name) !== undefined;
+  /tier|long|above|over|threshold/i.test(name) || rangeInName(name) !== undefined;
 
-/** Prices that have tiers each: `{base, tiers: [{start, price}]}`, the form of `@pydantic/genai-prices`. */
-function spreadTiers(value: unknown, where: string): { readonly base: unknown; readonly above: Json[] } {
-  const prices = readObject(value, where);
-  const tiered = Object.entries(prices).flatMap(([name, price]) => {
-    const object = asObject(price);
-    return object === undefined ? [] : [[name, object] as const];
-  });
-  if (tiered.length === 0) return { base: value, above: [] };
-  const startsOf = (name: string, price: Json): readonly (readonly [number, unknown])[] =>
-    readList(price['tiers'], `${where}.${name}.tiers`)
-      .map((one, index): readonly [number, unknown] => {
-        const place = `${where}.${name}.tiers[${index}]`;
-        const { start, price: amount } = readObject(one, place);
-        if (!Number.isSafeInteger(start))
-          throw invalid(`${place}.start`, 'a whole number of tokens is needed');
-        return [Number(start), amount];
-      })
-      .sort(([left], [right]) => left - right);
-  const starts = new Map(tiered.map(([name, price]) => [name, startsOf(name, price)]));
-  const pricesFrom = (tokens: number): Json => ({
-    ...prices,
-    ...Object.fromEntries(
-      tiered.map(([name, price]) => [
-        name,
-        starts.get(name)?.findLast(([start]) => start <= tokens)?.[1] ?? price['base'],
-      ]),
-    ),
-  });
-  const thresholds = new Set([...starts.values()].flatMap((all) => all.map(([start]) => start)));
-  return {
-    base: pricesFrom(-1),
-    above: [...thresholds].map((tokens) => ({ above: tokens, perMTok: pricesFrom(tokens) })),
-  };
+interface RangedAmount {
+  readonly range: PromptRange | undefined;
+  readonly amount: unknown;
 }
 
-/** The prices of a prompt: of the tier that begins last and then ends first, or those without a range, or none. */
-function pricesFor(prompt: number, tiers: readonly RangedPrices[]): TokenPrices | null {
-  const [closest] = tiers
-    .filter(({ range }) => range !== undefined && range.above < prompt && prompt <= range.upTo)
+/** A price that depends on the prompt: `{base, tiers: [{start, price}]}` as in `@pydantic/genai-prices`, `{base, above200k}`. */
+function readAmounts(value: Json, where: string): readonly RangedAmount[] {
+  return Object.entries(value).flatMap(([name, content]): readonly RangedAmount[] => {
+    const range = rangeInName(name);
+    if (range !== undefined || /^(?:base|default|standard)$/i.test(name)) return [{ range, amount: content }];
+    if (name !== 'tiers')
+      throw invalid(`${where}.${name}`, 'no such member; known are base, tiers and above200k');
+    return readList(content, `${where}.tiers`).map((one, index) => {
+      const place = `${where}.tiers[${index}]`;
+      const { price, ...rest } = readObject(one, place);
+      return { range: readRange(rest, place), amount: price };
+    });
+  });
+}
+
+const startOf = (range: PromptRange | undefined): number => range?.above ?? 0;
+const endOf = (range: PromptRange | undefined): number => range?.upTo ?? Number.POSITIVE_INFINITY;
+
+/** Prices that have tiers each, as tiers of all of them; one without is the same in every tier. */
+function readPrices(value: unknown, where: string): readonly RangedPrices[] {
+  const prices = readObject(value, where);
+  const spread = new Map(
+    Object.entries(prices).flatMap(([name, price]) => {
+      const object = asObject(price);
+      return object === undefined ? [] : [[name, readAmounts(object, `${where}.${name}`)] as const];
+    }),
+  );
+  if (spread.size === 0) return [{ range: undefined, perMTok: readTokenPrices(prices, where), where }];
+  const starts = bordersOf([...spread.values()].flat());
+  return starts.map((above, index) => {
+    const chosen = [...spread].map(([name, amounts]) => [name, closest(above + 1, amounts)?.amount]);
+    return {
+      range: { above, upTo: starts[index + 1] ?? Number.POSITIVE_INFINITY },
+      perMTok: readTokenPrices({ ...prices, ...Object.fromEntries(chosen) }, where),
+      where,
+    };
+  });
+}
+
+/** Prompts at which something changes, ascending; the first is 0. */
+function bordersOf(ranged: readonly { readonly range: PromptRange | undefined }[]): number[] {
+  const borders = ranged.flatMap(({ range }) => [startOf(range), endOf(range)]);
+  return [...new Set([0, ...borders])].filter(Number.isFinite).sort((left, right) => left - right);
+}
+
+/** What holds for a prompt: that which begins last and then ends first, or that without a range. */
+function closest<T extends { readonly range: PromptRange | undefined }>(
+  prompt: number,
+  all: readonly T[],
+): T | undefined {
+  const [found] = all
+    .filter(({ range }) => range !== undefined && startOf(range) < prompt && prompt <= endOf(range))
     .sort(
-      ({ range: left }, { range: right }) =>
-        (right?.above ?? 0) - (left?.above ?? 0) || (left?.upTo ?? 0) - (right?.upTo ?? 0),
+      (left, right) => startOf(right.range) - startOf(left.range) || endOf(left.range) - endOf(right.range),
     );
-  return (closest ?? tiers.find(({ range }) => range === undefined))?.perMTok ?? null;
+  return found ?? all.find(({ range }) => range === undefined);
 }
 
 /** Ascending tiers of every prompt. */
 function layOut(tiers: readonly RangedPrices[]): ContextTier[] {
   refuseAmbiguous(tiers);
-  const borders = tiers.flatMap(({ range }) => (range === undefined ? [] : [range.above, range.upTo]));
-  return [...new Set([0, ...borders])]
-    .filter(Number.isFinite)
-    .sort((left, right) => left - right)
-    .map((abovePromptTokens) => ({
-      abovePromptTokens,
-      perMTok: pricesFor(abovePromptTokens + 1, tiers),
-    }));
+  return bordersOf(tiers).map((abovePromptTokens) => ({
+    abovePromptTokens,
+    perMTok: closest(abovePromptTokens + 1, tiers)?.perMTok ?? null,
+  }));
 }
 
 function refuseAmbiguous(tiers: readonly RangedPrices[]): void {
@@ -125,7 +130,8 @@ export function readTiers(entry: Json, where: string): ContextTier[] {
     .filter(holdsTiers)
     .flatMap((member) => {
       const value = entry[member];
-      if (value === undefined || value === null || typeof value === 'number') return [];
+      // A threshold beside its tier, or a remark.
+      if (typeof value !== 'object' || value === null) return [];
       const list = Array.isArray(value) ? value : [value];
       return list.map((tier: unknown, index) =>
         readTier(tier, `${where}.${member}[${index}]`, member, beside),
@@ -133,8 +139,5 @@ export function readTiers(entry: Json, where: string): ContextTier[] {
     });
   // Tiers alone may be the whole price.
   if (entry['perMTok'] === undefined && told.length > 0) return layOut(told);
-  const spread = spreadTiers(entry['perMTok'], `${where}.perMTok`);
-  const base = { range: undefined, perMTok: readTokenPrices(spread.base, `${where}.perMTok`), where };
-  const each = spread.above.map((tier) => readTier(tier, `${where}.perMTok`, 'perMTok', {}));
-  return layOut([base, ...told, ...each]);
+  return layOut([...readPrices(entry['perMTok'], `${where}.perMTok`), ...told]);
 }
