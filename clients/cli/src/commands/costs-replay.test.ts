@@ -6,10 +6,8 @@ import { describe, test } from 'node:test';
 import { Command } from 'commander';
 import { registerCostsReplay } from './costs-replay.ts';
 
-const examples = readFileSync(
-  new URL('../../../../shared/src/model/fixtures/cost-examples.jsonl', import.meta.url),
-  'utf8',
-);
+const fixtures = new URL('../../../../shared/src/model/fixtures/', import.meta.url);
+const examples = readFileSync(new URL('cost-examples.jsonl', fixtures), 'utf8');
 const exampleLines = examples.split('\n').filter((line) => line !== '');
 
 type Answer = Readonly<Record<string, unknown>>;
@@ -57,6 +55,16 @@ test('every example is answered whole, in order', async () => {
   assert.ok(lines.length >= 12);
   assert.deepEqual(lines, exampleLines.map(expectedAnswer));
   assert.equal(code, 0);
+});
+
+describe('variants of the examples are answered whole', () => {
+  const variants = readFileSync(new URL('cost-variants.jsonl', fixtures), 'utf8').trimEnd().split('\n');
+  for (const line of variants) {
+    const { id, why } = JSON.parse(line) as { id: string; why: string };
+    test(`${id}: ${why}`, async () => {
+      assert.deepEqual((await run(`${line}\n`)).lines, [expectedAnswer(line)]);
+    });
+  }
 });
 
 describe('lines', () => {
