@@ -1,4 +1,5 @@
 import { Decimal } from './decimal.ts';
+import { ownMember } from './json-reading.ts';
 import { findPeriods } from './price-book.ts';
 import type {
   ContextTier,
@@ -47,7 +48,7 @@ function bucketPrice(prices: TokenPrices, bucket: PricedBucket, provider: string
   const given = prices[bucket];
   if (given !== undefined) return given;
   if (bucket === 'input' || bucket === 'output') return prices[bucket];
-  return prices.input.times((cacheRules[provider] ?? plainCacheRule)[bucket]);
+  return prices.input.times((ownMember(cacheRules, provider) ?? plainCacheRule)[bucket]);
 }
 
 function amounts(tokens: TokenBuckets): readonly (readonly [PricedBucket, number])[] {

@@ -1,4 +1,5 @@
 import { bucketNamed, invalid, readAmount, readList, readObject } from './given-prices.ts';
+import { ownMember } from './json-reading.ts';
 import type { ModifierCondition, PriceModifier } from './price-book.ts';
 
 type Field = ModifierCondition['field'];
@@ -34,9 +35,9 @@ function readConditions(name: string, where: string): readonly ModifierCondition
   if (key === 'us' && value === undefined) return [{ field: 'region', value: key }];
   if (value === undefined)
     return [...new Set(key.split(/[^a-z]+/))].flatMap((word) =>
-      (tierWords[word] ?? []).map((field) => ({ field, value: word })),
+      (ownMember(tierWords, word) ?? []).map((field) => ({ field, value: word })),
     );
-  const field = conditionFields[key.replaceAll(/[^a-z]/g, '')];
+  const field = ownMember(conditionFields, key.replaceAll(/[^a-z]/g, ''));
   if (field === undefined || value === '' || rest.length > 0)
     throw invalid(where, `no such condition: ${name}; known are service_tier, speed, inference_geo, batch`);
   return field === 'batch' || value === 'batch' ? [{ field: 'batch', value: 'batch' }] : [{ field, value }];

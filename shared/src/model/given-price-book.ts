@@ -1,6 +1,7 @@
 import { readModifier } from './given-modifiers.ts';
 import { invalid, readAmount, readList, readObject } from './given-prices.ts';
 import { holdsTiers, readTiers } from './given-tiers.ts';
+import { ownMember } from './json-reading.ts';
 import { pinnedModifiers } from './modifiers.ts';
 import type { PriceBook, PricePeriod } from './price-book.ts';
 
@@ -61,7 +62,7 @@ export function readGivenPriceBook(value: unknown, provider: string): PriceBook 
           otherConditions: modifiers === undefined ? 'unpriced' : 'standard',
           modifiers:
             modifiers === undefined
-              ? (pinnedModifiers[provider] ?? [])
+              ? (ownMember(pinnedModifiers, provider) ?? [])
               : readList(modifiers, 'prices.modifiers').flatMap((one, index) =>
                   readModifier(one, `prices.modifiers[${index}]`),
                 ),

@@ -1,6 +1,6 @@
 import { CodedError } from '../errors/coded-error.ts';
 import { Decimal } from './decimal.ts';
-import { asObject } from './json-reading.ts';
+import { asObject, ownMember } from './json-reading.ts';
 import type { Json } from './json-reading.ts';
 import type { PricedBucket, TokenPrices } from './price-book.ts';
 
@@ -18,7 +18,7 @@ const buckets: Readonly<Record<string, PricedBucket>> = {
 
 /** The bucket of a name in any writing: `cacheRead`, `cache_read`, `cache_read_mtok`; undefined for others. */
 export function bucketNamed(name: string): PricedBucket | undefined {
-  return buckets[name.toLowerCase().replaceAll(/_mtok$|[^a-z\d]/g, '')];
+  return ownMember(buckets, name.toLowerCase().replaceAll(/_mtok$|[^a-z\d]/g, ''));
 }
 
 /** The error that names the place. */

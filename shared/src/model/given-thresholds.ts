@@ -1,5 +1,5 @@
 import { invalid } from './given-prices.ts';
-import { asObject } from './json-reading.ts';
+import { asObject, ownMember } from './json-reading.ts';
 import type { Json } from './json-reading.ts';
 
 /** The whole prompts that a context tier holds for, in tokens: more than `above`, at most `upTo`. */
@@ -27,7 +27,7 @@ const signs: Readonly<Record<string, Side>> = { '>': 'above', '>=': 'from', '<':
 
 /** What a member's name says of a threshold; undefined where it says nothing. */
 function sideOf(name: string): Side | undefined {
-  const sign = signs[name.trim()];
+  const sign = ownMember(signs, name.trim());
   if (sign !== undefined) return sign;
   const words = name
     .replace(/([a-z\d])(?=[A-Z])/g, '$1 ')
@@ -35,7 +35,7 @@ function sideOf(name: string): Side | undefined {
     .split(/[^a-z]+/);
   // `startAt` is the first prompt that it holds for; `start` alone is what the pinned source calls the last before it.
   if (words.includes('start') && words.includes('at')) return 'from';
-  return words.flatMap((word) => sideWords[word] ?? []).at(-1);
+  return words.flatMap((word) => ownMember(sideWords, word) ?? []).at(-1);
 }
 
 /** A number under such a name is a threshold too: `promptTokens: 200000`. */

@@ -21,6 +21,11 @@ export function areCounts(object: Json | undefined, ...names: readonly string[])
   return names.every((name) => object?.[name] == null || asCount(object[name]) !== undefined);
 }
 
+/** A member of a table by a name that somebody gives; what every object inherits (`constructor`) is none. */
+export function ownMember<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
 /** Objects of a list; anything else in it is left out. */
 export function asObjects(value: unknown): Json[] {
   if (!Array.isArray(value)) return [];
