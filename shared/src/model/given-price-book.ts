@@ -32,8 +32,9 @@ function readPeriod(value: unknown, where: string): PricePeriod {
 
 /**
  * Reads a price book that somebody gives (a project's override, the `prices` of a replayed call) in the form
- * `{currency: "USD", models: {ID: {perMTok: {input, output, cacheRead, cacheWrite5m, cacheWrite1h}, tiers: [{abovePromptTokens, perMTok}]}}, modifiers: [{name, factor}]}`.
- * A model may be a list of such entries with `from` dates. Where `modifiers` is absent the pinned ones hold.
+ * `{currency: "USD", models: {ID: {perMTok: {input, output, cacheRead, cacheWrite5m, cacheWrite1h}}}, modifiers: [{name, factor}]}`.
+ * A model may have `tiers: [{abovePromptTokens, perMTok}]` in many spellings (given-tiers.ts), `webSearchPerThousand`,
+ * `fileSearchPerThousand`, or be a list of such entries with `from` dates. Where `modifiers` is absent the pinned ones hold.
  * @throws CodedError `price_book_invalid` that names the place
  */
 export function readGivenPriceBook(value: unknown, provider: string): PriceBook {

@@ -3,7 +3,7 @@ import { CodedError } from '../errors/coded-error.ts';
 import { costOfCall, leavesOutFees } from './cost.ts';
 import { decimalText } from './decimal.ts';
 import { readGivenPriceBook } from './given-price-book.ts';
-import { asObject, asText } from './json-reading.ts';
+import { asObject, asText, parseObject } from './json-reading.ts';
 import { withKnownIds } from './price-book.ts';
 import type { PriceBook } from './price-book.ts';
 import { addTokens, isWhole, tokensOf } from './usage.ts';
@@ -21,8 +21,8 @@ export const recordedCallSchema = z.looseObject({
   model: z.string().min(1),
   at: z.string().refine((text) => !Number.isNaN(Date.parse(text)), 'must be a date'),
   request: bodySchema.nullish(),
-  stream: z.array(z.union([z.string(), bodySchema])).optional(),
-  body: bodySchema.optional(),
+  stream: z.array(z.union([z.string(), bodySchema])).nullish(),
+  body: bodySchema.nullish(),
   prices: z.unknown().optional(),
 });
 export type RecordedCall = z.infer<typeof recordedCallSchema>;
@@ -68,9 +68,14 @@ const isEvent = (item: Readonly<Record<string, unknown>>): boolean =>
 
 function meter(call: RecordedCall): UsageMeter {
   const usage = createUsageMeter(wireOf(call));
-  for (const item of [...(call.stream ?? []), ...(call.body === undefined ? [] : [call.body])]) {
-    if (typeof item === 'string') usage.stream(item);
-    else if (isEvent(item)) usage.event(item);
+  const items = [...(call.stream ?? []), ...(call.body == null ? [] : [call.body])];
+  // A stream that was refused is answered by a body, which a recorder of texts writes as it came.
+  const refusal = parseObject(items.filter((item) => typeof item === 'string').join(''));
+  if (refusal !== undefined) usage.body(refusal);
+  for (const item of items) {
+    if (typeof item === 'string') {
+      if (refusal === undefined) usage.stream(item);
+    } else if (isEvent(item)) usage.event(item);
     // A body stands for an exchange of its own; the text around it is one stream.
     else usage.body(item);
   }

@@ -109,7 +109,8 @@ describe('Anthropic streams', () => {
 
   test('a refusal before the message is complete and free', () => {
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'x' } };
-    for (const stream of [[error], [sse(error)]]) {
+    const text = JSON.stringify(error);
+    for (const stream of [[error], [sse(error)], [text], [text.slice(0, 9), text.slice(9)]]) {
       const call = replay({ stream });
       assert.deepEqual([call.complete, call.costUsd, call.billableResponses], [true, '0', 0]);
     }
