@@ -4,6 +4,7 @@ import { chaosPage } from './chaos-page.ts';
 import type { ChaosReport } from './run-chaos.ts';
 
 const machine = { cpu: 'A processor', cores: 2, memoryGiB: 24, node: 'v24.0.0' };
+const ran = { day: '2026-11-30', commit: '71ada58', versions: 'pg 8' };
 const report: ChaosReport = {
   seed: 20,
   minutes: 10,
@@ -28,8 +29,9 @@ const report: ChaosReport = {
 };
 
 test('the page says what was done, what was kept and what was not reached', () => {
-  const page = chaosPage(report, '2026-11-30', machine);
+  const page = chaosPage(report, ran, machine);
   assert.match(page, /--seed 20 --minutes 10/);
+  assert.match(page, /2026-11-30, commit 71ada58, 2 cores/);
   assert.match(page, /\*\*Every promise was kept\.\*\*/);
   assert.match(page, /2410 sessions were asked for: 2400 were accepted, 10 refused at a limit, 0 not/);
   assert.match(page, /158 died at a named crash point/);
@@ -42,7 +44,7 @@ test('the page says what was done, what was kept and what was not reached', () =
 test('a broken promise is on the page', () => {
   const violations = [{ invariant: 'no slot is leaked', what: '1 slot of a is taken by nobody' }];
   assert.match(
-    chaosPage({ ...report, violations }, '2026-11-30', machine),
+    chaosPage({ ...report, violations }, ran, machine),
     /1 promises were broken:\*\* no slot is leaked: 1 slot of a/,
   );
 });

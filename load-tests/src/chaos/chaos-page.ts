@@ -2,7 +2,11 @@ import type { BenchReport } from '../benchmark.ts';
 import type { ChaosReport } from './run-chaos.ts';
 
 /** `docs/operations/chaos-run.md`: what one long run did and found. */
-export function chaosPage(report: ChaosReport, day: string, machine: BenchReport['machine']): string {
+export function chaosPage(
+  report: ChaosReport,
+  { day, commit, versions }: NonNullable<BenchReport['ran']>,
+  machine: BenchReport['machine'],
+): string {
   const table = (head: readonly [string, string], rows: Readonly<Record<string, number>>): string[] => [
     `| ${head[0]} | ${head[1]} |`,
     '| --- | --- |',
@@ -18,7 +22,7 @@ export function chaosPage(report: ChaosReport, day: string, machine: BenchReport
     `Written by \`npm run chaos -- --seed ${report.seed} --minutes ${report.minutes} --keep\`; do not edit. What is staged and`,
     'what is promised: [chaos.md](chaos.md).',
     '',
-    `${day}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGiB} GiB, Node ${machine.node}.`,
+    `${day}, commit ${commit}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGiB} GiB, Node ${machine.node}, ${versions}.`,
     '',
     violations.length === 0
       ? '**Every promise was kept.**'

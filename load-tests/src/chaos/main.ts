@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeMachine } from '../benchmark.ts';
+import { describeSource } from '../describe-source.ts';
 import { chaosPage } from './chaos-page.ts';
 import { runChaos } from './run-chaos.ts';
 
@@ -28,6 +29,9 @@ if (![seed, minutes, perSecond].every((number) => Number.isFinite(number) && num
 console.error(
   `chaos of ${minutes} minutes, seed ${seed}: npm run chaos -- --seed ${seed} --minutes ${minutes}`,
 );
+const projectRoot = join(import.meta.dirname, '../../..');
+// Of what is run, and not of what has been checked out when it ends.
+const source = describeSource(projectRoot);
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
 const report = await runChaos({
@@ -36,7 +40,7 @@ const report = await runChaos({
   perSecond,
   withRealServer: !values['no-real'],
   exhaustive: true,
-  projectRoot: join(import.meta.dirname, '../../..'),
+  projectRoot,
   environment: process.env,
   say: (line) => console.error(line),
   signal: stopping.signal,
@@ -44,7 +48,7 @@ const report = await runChaos({
 if (values.keep)
   writeFileSync(
     join(values.to, 'chaos-run.md'),
-    chaosPage(report, new Date().toISOString().slice(0, 10), describeMachine()),
+    chaosPage(report, source, describeMachine()),
   );
 console.log(values.json ? JSON.stringify(report) : describe());
 process.exitCode = report.violations.length === 0 && report.shortfalls.length === 0 ? 0 : 1;
