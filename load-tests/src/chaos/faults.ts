@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectRedis, closeRedis } from '@lemniscate/dispatcher/adapters/redis/connection.ts';
 import type { LineState } from './line.ts';
+import { setDrained, setIntakePaused } from './operator.ts';
 import { graceMs, leaseMs } from './stage.ts';
 import type { ChaosStage, Part } from './stage.ts';
 
@@ -221,6 +222,35 @@ const wrongClock: Fault = {
   },
 };
 
+const drained: Fault = {
+  name: 'a server is drained',
+  weight: 2,
+  plan: (stage, random) => {
+    const part = pick(
+      stage.parts.filter(({ kind }) => kind === 'server' || kind === 'real'),
+      random,
+    );
+    if (part === undefined) return null;
+    return {
+      on: `drain of ${part.name}`,
+      forMs: 4_000 + Math.floor(random() * 6_000),
+      begin: () => setDrained(stage, part.name, true),
+      end: () => setDrained(stage, part.name, false),
+    };
+  },
+};
+
+const pausedIntake: Fault = {
+  name: 'intake is paused',
+  weight: 1,
+  plan: (stage, random) => ({
+    on: 'intake',
+    forMs: 1_000 + Math.floor(random() * 4_000),
+    begin: () => setIntakePaused(stage, true),
+    end: () => setIntakePaused(stage, false),
+  }),
+};
+
 /** Every kind of harm, one line each. */
 export const faults: readonly Fault[] = [
   killed(3, 'dispatcher'),
@@ -244,6 +274,8 @@ export const faults: readonly Fault[] = [
   providerOutage,
   fullDisk,
   wrongClock,
+  drained,
+  pausedIntake,
 ];
 
 /** Draws the next fault. */

@@ -6,7 +6,11 @@ export type HistoryEvent =
   | { readonly what: 'accepted'; readonly key: string; readonly id: string }
   | { readonly what: 'refused'; readonly key: string; readonly code: string }
   /** Asked until the deadline, and nobody said yes or no. */
-  | { readonly what: 'unanswered'; readonly key: string; readonly asked: 'session' | 'stop' }
+  | {
+      readonly what: 'unanswered';
+      readonly key: string;
+      readonly asked: 'session' | 'stop' | 'pause' | 'resume';
+    }
   | { readonly what: 'stopped'; readonly id: string }
   | { readonly what: 'fault'; readonly fault: string; readonly on: string; readonly forMs?: number }
   | { readonly what: 'healed'; readonly fault: string; readonly on: string };

@@ -65,12 +65,20 @@ const broken: readonly [invariant: keyof typeof invariants, evidence: Evidence][
   ['a stop sticks', { ...whole, history: [...whole.history, { what: 'stopped', id: 's_1' }] }],
   ['what is completed is right', withSession({ patch: diffOf('other').patch.toString('utf8') })],
   ['what is completed is right', withSession({ patch: null })],
+  [
+    'what is completed is right',
+    withSession({ instruction: instructionOf({ seed: 1, steps: 2, isRefused: true }) }),
+  ],
   ['what fails has a cause', withSession({ state: 'failed', reason: 'server_lost', losses: 1, attempts: 2 })],
   ['what fails has a cause', withSession({ state: 'failed', reason: 'runtime_failed' })],
   ['every ask is answered', { ...whole, history: whole.history.filter(({ what }) => what !== 'accepted') }],
   [
     'every ask is answered',
     { ...whole, history: [...whole.history, { what: 'unanswered', key: 'k1', asked: 'stop' }] },
+  ],
+  [
+    'every ask is answered',
+    { ...whole, history: [...whole.history, { what: 'unanswered', key: 'k1', asked: 'resume' }] },
   ],
   [
     'a refusal names a limit',

@@ -43,8 +43,8 @@ export const invariants: Readonly<Record<string, Invariant>> = {
         .filter(({ key }) => !said.has(key))
         .map(({ key }) => `${key} was neither accepted nor refused`),
       ...of(evidence, 'unanswered')
-        .filter(({ asked }) => asked === 'stop')
-        .map(({ key }) => `nobody answered the stop of ${key}`),
+        .filter(({ asked }) => asked !== 'session')
+        .map(({ key, asked }) => `nobody answered the ${asked} of ${key}`),
     ];
   },
   'a refusal names a limit': (evidence) =>
@@ -102,6 +102,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
       .flatMap(({ id, instruction, patch }) => {
         const work = readWork(instruction);
         const right = work === null ? '' : `+${answerOf(work)}`;
+        if (work?.isRefused === true) return [`${id} was completed, and every server refuses its work`];
         return patch?.split('\n').includes(right) === true
           ? []
           : [`${id} offers another diff than its work has`];

@@ -19,6 +19,7 @@ import { countErrors } from './log-lines.ts';
 import { killNow } from './kill-now.ts';
 import { checkInvariants, invariants } from './invariants.ts';
 import type { Violation } from './invariants.ts';
+import { allClear } from './operator.ts';
 import { openStage } from './stage.ts';
 import type { ChaosStage } from './stage.ts';
 import { runWorkload } from './workload.ts';
@@ -208,6 +209,7 @@ async function settled(
   let until = performance.now() + settleMs;
   let least = Infinity;
   for (;;) {
+    await allClear(stage);
     const evidence = await gatherEvidence(stage, history).catch((error: unknown) => {
       // A store that has just been mended may not answer yet.
       if (performance.now() > until) throw error;

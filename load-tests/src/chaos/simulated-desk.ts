@@ -2,6 +2,8 @@ import type { SessionDesk } from '@lemniscate/agent-server/application/sessions/
 import { staleAttempt } from '@lemniscate/agent-server/application/lease.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
+import type { ServerCommand } from '@lemniscate/shared/protocol/session-order.ts';
+import { readWork } from './work.ts';
 import { runSimulated } from './simulated-session.ts';
 import type { SimulatedDeps, SimulatedSession } from './simulated-session.ts';
 
@@ -17,6 +19,10 @@ export function createSimulatedDesk(
     const session = sessions.get(sessionId);
     return session?.attempt === attempt ? session : undefined;
   };
+  const obey = (command: ServerCommand): void => {
+    if (command.kind === 'stop') find(command)?.abandon();
+    if (command.kind === 'pause') find(command)?.pause();
+  };
   const heard = (sentAtMs: number): void => {
     for (const session of sessions.values()) session.heard(sentAtMs);
   };
@@ -25,6 +31,8 @@ export function createSimulatedDesk(
       if (find(order) !== undefined) return;
       if (order.attempt <= (last.get(order.sessionId) ?? 0))
         throw staleAttempt(order.sessionId, order.attempt);
+      if (readWork(order.instruction)?.isRefused === true)
+        throw new CodedError('sandbox_start_failed', 'This work is refused by every server of the storm.');
       const former = sessions.get(order.sessionId);
       if (former === undefined && sessions.size >= capacity)
         throw new CodedError('server_full', `All ${capacity} slots of this server are taken.`);
@@ -45,13 +53,14 @@ export function createSimulatedDesk(
       current?.abandon();
     },
     command: (command) => {
-      if (command.kind === 'stop') find(command)?.abandon();
+      obey(command);
     },
     apply: (answer, sentAtMs) => {
       heard(sentAtMs);
       for (const lease of answer.leases) find(lease)?.renew(sentAtMs, lease.leaseMs);
       for (const stale of answer.stale) find(stale)?.abandon();
-      for (const command of answer.commands) if (command.kind === 'stop') find(command)?.abandon();
+      answer.commands.forEach(obey);
+      for (const pause of answer.pauses) find(pause)?.pause();
     },
     heard,
     giveUpLost: () => {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createLease, staleAttempt } from '@lemniscate/agent-server/application/lease.ts';
 import type { Dispatcher } from '@lemniscate/agent-server/application/ports/dispatcher.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { CheckpointCause, TakeCheckpointAnswer } from '@lemniscate/shared/protocol/checkpoint.ts';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import type { ServerEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
@@ -25,6 +26,8 @@ export interface SimulatedSession extends Held {
   renew(sentAtMs: number, leaseMs: number): void;
   isLost(): boolean;
   abandon(): void;
+  /** It is put away behind its next step. */
+  pause(): void;
   /** Never rejects. */
   readonly done: Promise<void>;
 }
@@ -33,14 +36,16 @@ export function runSimulated(deps: SimulatedDeps, order: SessionOrder): Simulate
   const held = { sessionId: order.sessionId, attempt: order.attempt };
   const over = new AbortController();
   const lease = createLease(deps.bootTimeMs, deps.bootTimeMs(), order.leaseMs);
-  const done = work({
+  const context: Context = {
     deps,
     order,
     held,
     signal: over.signal,
     hold: () => lease.hold(over.signal),
     seq: 0,
-  }).catch((error: unknown) => {
+    pauseAsked: false,
+  };
+  const done = work(context).catch((error: unknown) => {
     // A stale attempt, a stop and an abandonment end here; the record knows what became of the session.
     if (!over.signal.aborted && !isCodedError(error, 'attempt_stale')) deps.onFault(error, held);
   });
@@ -51,6 +56,9 @@ export function runSimulated(deps: SimulatedDeps, order: SessionOrder): Simulate
     renew: lease.renew,
     isLost: () => lease.cutOff() || lease.lost(),
     abandon: () => over.abort(),
+    pause: () => {
+      context.pauseAsked = true;
+    },
     done,
   };
 }
@@ -62,6 +70,7 @@ interface Context {
   readonly signal: AbortSignal;
   readonly hold: () => Promise<void>;
   seq: number;
+  pauseAsked: boolean;
 }
 
 async function work(context: Context): Promise<void> {
@@ -74,6 +83,7 @@ async function work(context: Context): Promise<void> {
   for (let step = 1; step <= task.steps; step += 1) {
     const [pauseMs, asksModel, stores] = [50 + random() * 250, random() < 0.3, random() < 0.3];
     if (step <= at.step) continue;
+    if (context.pauseAsked && (await putAway(context, at))) return;
     await delay(pauseMs, undefined, { signal });
     if (asksModel) await askModel(context, task);
     at = await takeStep(context, at);
@@ -145,15 +155,25 @@ async function askModel(context: Context, { seed, steps }: ChaosWork): Promise<v
   });
 }
 
+/** @returns whether the attempt is over: what it waited for may have come, or the wish was taken back */
+async function putAway(context: Context, at: Progress): Promise<boolean> {
+  context.pauseAsked = false;
+  return (await store(context, at, 'pause')) === 'paused';
+}
+
 /** A checkpoint whose transcript is the progress. */
-async function store(context: Context, at: Progress): Promise<void> {
+async function store(
+  context: Context,
+  at: Progress,
+  cause: CheckpointCause = 'interval',
+): Promise<TakeCheckpointAnswer['outcome']> {
   const transcript = await upload(context, Buffer.from(JSON.stringify(at)));
   const archive = await upload(context, Buffer.from(`${context.held.sessionId} ${at.value}`));
-  await insist(context, async () =>
+  const { outcome } = await insist(context, async () =>
     context.deps.dispatcher.takeCheckpoint(
       context.held,
       {
-        cause: 'interval',
+        cause,
         baseCommit: '0'.repeat(40),
         transcript,
         archive,
@@ -163,6 +183,7 @@ async function store(context: Context, at: Progress): Promise<void> {
       context.signal,
     ),
   );
+  return outcome;
 }
 
 async function upload(context: Context, content: Buffer) {

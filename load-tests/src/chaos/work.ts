@@ -6,17 +6,20 @@ import type { DiffSummary } from '@lemniscate/shared/repository/diff.ts';
 export interface ChaosWork {
   readonly seed: number;
   readonly steps: number;
+  /** No server takes it: each fails the order, and it ends without capacity. */
+  readonly isRefused?: boolean;
 }
 
 /** The instruction that carries the work to whoever does it. */
-export function instructionOf({ seed, steps }: ChaosWork): string {
-  return `chaos seed=${seed} steps=${steps}: write the end of the chain to answer.txt`;
+export function instructionOf({ seed, steps, isRefused = false }: ChaosWork): string {
+  return `chaos seed=${seed} steps=${steps}${isRefused ? ' refused' : ''}: write the end of the chain to answer.txt`;
 }
 
 /** @returns null where the text carries none */
 export function readWork(text: string): ChaosWork | null {
-  const found = /chaos seed=(\d+) steps=(\d+)/.exec(text);
-  return found === null ? null : { seed: Number(found[1]), steps: Number(found[2]) };
+  const found = /chaos seed=(\d+) steps=(\d+)( refused)?/.exec(text);
+  if (found === null) return null;
+  return { seed: Number(found[1]), steps: Number(found[2]), isRefused: found[3] !== undefined };
 }
 
 /** Where somebody stands in the work: what a checkpoint holds. */

@@ -1,12 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { History } from './history.ts';
+import { call, insist } from './calls.ts';
 import type { ChaosStage } from './stage.ts';
 import { instructionOf } from './work.ts';
 
 const acceptedSchema = z.object({ id: z.string() });
 const problemSchema = z.object({ code: z.string() });
 const stateSchema = z.object({ state: z.string() });
+
+/** Share of the orders that no server takes: the way to an end without capacity is else passed once in a storm. */
+const refusedShare = 0.015;
 
 export interface WorkloadOptions {
   readonly seed: number;
@@ -31,6 +35,7 @@ export async function runWorkload(
   for (let number = 1; !options.signal.aborted; number += 1) {
     const seed = (options.seed % 1_000) * 1_000_000 + number;
     const steps = 1 + Math.floor(random() * 6);
+    const isRefused = random() < refusedShare;
     const isReal = stage.realProject !== null && number % options.realOneIn === 0;
     const project = isReal
       ? (stage.realProject ?? '')
@@ -40,12 +45,13 @@ export async function runWorkload(
       seed,
       project,
       body: JSON.stringify({
-        instruction: instructionOf({ seed, steps }),
+        instruction: instructionOf({ seed, steps, isRefused: isRefused && !isReal }),
         project,
         repository: isReal ? options.realRepository : { kind: 'git', url: 'https://example.invalid/r.git' },
       }),
       isTwin: random() < 0.1,
       stopAfterMs: random() < 0.08 ? random() * 3_000 : null,
+      pause: random() < 0.06 ? { afterMs: random() * 2_000, forMs: random() * 5_000 } : null,
       turn: Math.floor(random() * stage.apiUrls.length),
     };
     const one = live(stage, history, order)
@@ -68,6 +74,8 @@ interface Order {
   /** Asked for at two dispatchers at once under the same key. */
   readonly isTwin: boolean;
   readonly stopAfterMs: number | null;
+  /** Its person pauses it and lets it go on. */
+  readonly pause: { readonly afterMs: number; readonly forMs: number } | null;
   readonly turn: number;
 }
 
@@ -76,16 +84,38 @@ async function live(stage: ChaosStage, history: History, order: Order): Promise<
   const asked = [openSession(stage, history, order, order.turn)];
   if (order.isTwin) asked.push(openSession(stage, history, order, order.turn + 1));
   const [id] = await Promise.all(asked);
-  if (id === undefined || id === null || order.stopAfterMs === null) return;
+  if (id === undefined || id === null) return;
+  await Promise.all([stop(stage, history, order, id), pause(stage, history, order, id)]);
+}
+
+async function stop(stage: ChaosStage, history: History, order: Order, id: string): Promise<void> {
+  if (order.stopAfterMs === null) return;
   await delay(order.stopAfterMs);
   const stopped = await insist(stage, order.turn, async (url) => {
-    const answer = await call(`${url}/v1/sessions/${id}/stop`, stage.token, {});
+    const answer = await call(`${url}/v1/sessions/${id}/stop`, { token: stage.token, body: {} });
     if (answer.status >= 500) return null;
     // One that has ended meanwhile cannot be stopped any more: an answer as well.
     return answer.status === 200 ? stateSchema.parse(answer.body) : { state: String(answer.status) };
   });
   if (stopped === null) history.note({ what: 'unanswered', key: order.key, asked: 'stop' });
   if (stopped?.state === 'user_stopped') history.note({ what: 'stopped', id });
+}
+
+/** A pause that arrives late, out of a dispatcher that stood still, may outlive its resume: the operator looks at the end. */
+async function pause(stage: ChaosStage, history: History, order: Order, id: string): Promise<void> {
+  if (order.pause === null) return;
+  for (const [verb, afterMs] of [
+    ['pause', order.pause.afterMs],
+    ['resume', order.pause.forMs],
+  ] as const) {
+    await delay(afterMs);
+    const answered = await insist(stage, order.turn, async (url) => {
+      const answer = await call(`${url}/v1/sessions/${id}/${verb}`, { token: stage.token, body: {} });
+      // One that has ended, or goes on already, says so.
+      return answer.status < 500 ? answer.status : null;
+    });
+    if (answered === null) history.note({ what: 'unanswered', key: order.key, asked: verb });
+  }
 }
 
 async function openSession(
@@ -95,8 +125,10 @@ async function openSession(
   turn: number,
 ): Promise<string | null> {
   const given = await insist(stage, turn, async (url) => {
-    const answer = await call(`${url}/v1/sessions`, stage.token, order.body, {
-      'idempotency-key': order.key,
+    const answer = await call(`${url}/v1/sessions`, {
+      token: stage.token,
+      body: order.body,
+      headers: { 'idempotency-key': order.key },
     });
     if (answer.status === 202) return { id: acceptedSchema.parse(answer.body).id };
     // A limit's clear answer is an answer; a fault is asked again.
@@ -114,45 +146,4 @@ async function openSession(
   }
   history.note({ what: 'accepted', key: order.key, id: given.id });
   return given.id;
-}
-
-/** Longer than any fault lasts. Milliseconds. */
-const patienceMs = 180_000;
-
-/** Until it is answered, at one dispatcher after the other. @returns null when nobody did */
-async function insist<Value>(
-  stage: ChaosStage,
-  turn: number,
-  act: (url: string) => Promise<Value | null>,
-): Promise<Value | null> {
-  const until = performance.now() + patienceMs;
-  for (let tries = 0; performance.now() < until; tries += 1) {
-    const url = stage.apiUrls[(turn + tries) % stage.apiUrls.length] ?? '';
-    const done = await act(url).catch(unanswered);
-    if (done !== null) return done;
-    await delay(Math.min(1_000, 50 * 2 ** tries));
-  }
-  return null;
-}
-
-/** No answer, or half of one. */
-function unanswered(error: unknown): null {
-  if (error instanceof TypeError || (error as Error).name === 'TimeoutError') return null;
-  throw error;
-}
-
-async function call(
-  url: string,
-  token: string,
-  body: string | object,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<{ status: number; body: unknown }> {
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-    signal: AbortSignal.timeout(8_000),
-  });
-  const said = await answer.text();
-  return { status: answer.status, body: said === '' ? null : (JSON.parse(said) as unknown) };
 }
