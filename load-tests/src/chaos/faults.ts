@@ -224,7 +224,7 @@ const wrongClock: Fault = {
 
 const drained: Fault = {
   name: 'a server is drained',
-  weight: 2,
+  weight: 3,
   plan: (stage, random) => {
     const part = pick(
       stage.parts.filter(({ kind }) => kind === 'server' || kind === 'real'),
@@ -242,7 +242,7 @@ const drained: Fault = {
 
 const pausedIntake: Fault = {
   name: 'intake is paused',
-  weight: 1,
+  weight: 2,
   plan: (stage, random) => ({
     on: 'intake',
     forMs: 1_000 + Math.floor(random() * 4_000),
