@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createAgentServerClient } from '@lemniscate/dispatcher/adapters/agent-server-client.ts';
 import { createPlacementQueue } from '@lemniscate/dispatcher/adapters/queue/placement-queue.ts';
 import { closeRedis, connectRedis } from '@lemniscate/dispatcher/adapters/redis/connection.ts';
-import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
+import { Client } from 'pg';
 import type { DispatchStage } from './dispatch-stage.ts';
 
 const silent = {
@@ -52,11 +52,13 @@ export async function bareQueue(stage: DispatchStage, jobs: number, callers: num
   }
 }
 
-/** Sessions a second of the least that could be done: one durable `INSERT`, then one order over mutual TLS. */
+/**
+ * Sessions a second of the least that could be done: one durable `INSERT` of a row as wide as a session's, then the same
+ * order over mutual TLS. Its connections and its code are warm, as those of the whole way are.
+ */
 export async function bareInsertAndPut(
   stage: DispatchStage,
-  sessions: number,
-  callers: number,
+  load: { readonly warmUp: number; readonly sessions: number; readonly callers: number },
 ): Promise<number> {
   const own = await stage.authority.certificateFor('dispatcher', 'bare');
   const names = stage.fleet.servers.map(({ name }) => name);
@@ -71,43 +73,48 @@ export async function bareInsertAndPut(
     timeoutMs: 10_000,
   });
   try {
+    const row = await sessionRow(stage);
+    const order = stage.lastOrder();
+    if (order === null)
+      throw new Error('the bare pipeline runs behind the whole way, whose orders it copies');
+    const pipeline = async (sessions: number): Promise<void> =>
+      inTurns(sessions, load.callers, async (index) => {
+        const sessionId = `bare_${sessions}_${index}`;
+        await stage.database.query(insertRow, [sessionId, ...row]);
+        await client.place(names[index % names.length] ?? '', { ...order, sessionId });
+      });
+    await pipeline(load.warmUp);
     const from = performance.now();
-    await inTurns(sessions, callers, async (index) => {
-      const order = bareOrder(`bare_${Date.now()}_${index}`);
-      await stage.database.query(insertRow, ['bare', order.sessionId, JSON.stringify(order).slice(0, 512)]);
-      await client.place(names[index % names.length] ?? '', order);
-    });
-    return (sessions * 1_000) / (performance.now() - from);
+    await pipeline(load.sessions);
+    return (load.sessions * 1_000) / (performance.now() - from);
   } finally {
     await client.close();
   }
 }
 
-// A row about as wide as a session's, in a table that the application may write.
-const insertRow = `INSERT INTO idempotency_keys (caller, key, request_hash, session_id)
-  SELECT $1, $2, $3, id FROM sessions LIMIT 1`;
+const insertRow = 'INSERT INTO bare_sessions (id, policy, rest) VALUES ($1, $2, $3)';
 
-function bareOrder(sessionId: string): SessionOrder {
-  return {
-    sessionId,
-    attempt: 1,
-    projectId: 'local',
-    runtime: 'native',
-    model: 'none',
-    surface: 'api',
-    interactive: false,
-    instruction: 'do nothing',
-    systemPrompt: '',
-    repository: { kind: 'git', url: 'https://example.invalid/r.git' },
-    tools: [],
-    continueAfterToolRejection: false,
-    commandMaxSeconds: 1,
-    commandMaxOutputBytes: 1,
-    profile: 'default',
-    relayToken: 'none',
-    leaseMs: 15_000,
-    startWithinMs: 60_000,
-  };
+/**
+ * What a session's row holds, for a table with a key and nothing else: no index, no second version, no audit entry, no
+ * event, no row of the outbox. The policy that is frozen into it is most of it.
+ * @returns policy, and all else as one text
+ */
+async function sessionRow(stage: DispatchStage): Promise<readonly [policy: string, rest: string]> {
+  const owner = new Client({ connectionString: stage.stores.databaseUrl, statement_timeout: 60_000 });
+  await owner.connect();
+  try {
+    await owner.query(`CREATE TABLE bare_sessions (id text PRIMARY KEY, policy jsonb NOT NULL, rest text NOT NULL);
+      GRANT INSERT ON bare_sessions TO lemniscate_app`);
+    const { rows } = await owner.query<{ policy: string; rest: string }>(
+      `SELECT policy::text, jsonb_populate_record(s, '{"policy": null}')::text AS rest FROM sessions s LIMIT 1`,
+    );
+    const [row] = rows;
+    if (row === undefined)
+      throw new Error('the bare pipeline runs behind the whole way, whose rows it copies');
+    return [row.policy, row.rest];
+  } finally {
+    await owner.end();
+  }
 }
 
 async function inTurns(

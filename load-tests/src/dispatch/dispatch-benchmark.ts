@@ -36,12 +36,13 @@ async function measure(io: BenchIo, parts: AsyncDisposableStack) {
   const stage = await openDispatchStage(io, parts);
   const results: BenchResult[] = [];
   const one = await stage.startDispatchers(1);
-  await closedLoad(stage, one, { sessions: warmUp, callers });
+  await warm(stage, one);
   const single = await measureLoads(io, stage, one, '1 dispatcher', sessions, results);
 
+  await stage.isIdle();
   const queueRate = await bareQueue(stage, 5_000, callers);
   stage.holdSessions();
-  const bareRate = await bareInsertAndPut(stage, sessions, callers);
+  const bareRate = await bareInsertAndPut(stage, { warmUp, sessions, callers });
   results.push(rate('bare BullMQ add and process', queueRate), rate('bare INSERT and PUT', bareRate));
   io.say(`bare: BullMQ ${Math.round(queueRate)}/s, INSERT and PUT ${Math.round(bareRate)}/s`);
 
@@ -50,13 +51,13 @@ async function measure(io: BenchIo, parts: AsyncDisposableStack) {
   const pace = Math.max(5, single.full.perSecond / 4);
   for (const dispatcher of one) await dispatcher.stop();
   const three = await stage.startDispatchers(3);
-  await closedLoad(stage, three, { sessions: warmUp, callers });
+  await warm(stage, three);
   await measureLoads(io, stage, three, '3 dispatchers', sessions, results);
   await stage.isIdle();
   for (const dispatcher of three) await dispatcher.stop();
   // The last one: what waits stays.
   const again = await stage.startDispatchers(1);
-  await closedLoad(stage, again, { sessions: warmUp, callers });
+  await warm(stage, again);
   const flatness = await backlogFlatness(io, stage, again, pace, results);
   const reservations = await serverFlatness(stage, results);
 
@@ -84,6 +85,15 @@ async function measure(io: BenchIo, parts: AsyncDisposableStack) {
     ),
   ];
   return { results, goals: list };
+}
+
+/**
+ * Code, connections and plans as they are in a process that has worked before, on both sides of the comparison. The ends of these
+ * sessions are awaited: they cost more than their way, and ran beside the way that was measured next.
+ */
+async function warm(stage: DispatchStage, dispatchers: readonly StageDispatcher[]): Promise<void> {
+  await closedLoad(stage, dispatchers, { sessions: warmUp, callers });
+  await stage.isIdle();
 }
 
 async function measureLoads(

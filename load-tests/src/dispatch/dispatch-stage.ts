@@ -16,11 +16,13 @@ import { openPortBook } from '@lemniscate/local/port-book.ts';
 import { freePort } from '@lemniscate/local/process/free-port.ts';
 import { startStores } from '@lemniscate/local/stores.ts';
 import type { Stores } from '@lemniscate/local/stores.ts';
+import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import type { BenchIo } from '../benchmark.ts';
 import { noFaults } from '../simulated/plan.ts';
 import type { SimulationPlan } from '../simulated/plan.ts';
 import { startSimulatedFleet } from '../simulated/simulated-fleet.ts';
 import type { SimulatedFleet } from '../simulated/simulated-fleet.ts';
+import type { SimulatedServer } from '../simulated/simulated-server.ts';
 
 /** A dispatcher of the stage as its callers see it. */
 export interface StageDispatcher {
@@ -39,13 +41,18 @@ export interface DispatchStage {
   readonly token: string;
   /** When each session's order arrived, by session (`performance.now`). */
   readonly arrivals: ReadonlyMap<string, number>;
+  /** The order that a server has taken last; null: none yet. */
+  lastOrder(): SessionOrder | null;
   startDispatchers(
     count: number,
     environment?: Readonly<Record<string, string>>,
   ): Promise<readonly StageDispatcher[]>;
   /** From now on sessions stand still when their order has been accepted, until the stage is asked to be idle. */
   holdSessions(): void;
-  /** Lets held sessions go on; resolves when none is left: what an earlier load left does not weigh on the next one. */
+  /**
+   * Lets held sessions go on; resolves when none is left, servers have said so and the record has counted their costs: what
+   * an earlier load left does not weigh on the next one.
+   */
   isIdle(): Promise<void>;
 }
 
@@ -76,6 +83,7 @@ export async function openDispatchStage(
   writeFileSync(loginFile, JSON.stringify({ token, subject: 'bench', name: 'Bench', expiresAt }));
 
   const arrivals = new Map<string, number>();
+  let lastOrder: SessionOrder | null = null;
   let gate: PromiseWithResolvers<void> | null = null;
   let internalUrls: readonly string[] = [];
   let beating = false;
@@ -94,6 +102,7 @@ export async function openDispatchStage(
     caKey: authority.key,
     dispatcherUrls: () => internalUrls,
     onTaken: ({ order, at }) => {
+      lastOrder = order;
       if (!arrivals.has(order.sessionId)) arrivals.set(order.sessionId, at);
     },
     mayGoOn: () => gate?.promise ?? Promise.resolve(),
@@ -164,6 +173,7 @@ export async function openDispatchStage(
     fleet,
     token,
     arrivals,
+    lastOrder: () => lastOrder,
     holdSessions: () => {
       gate = Promise.withResolvers();
     },
@@ -171,8 +181,8 @@ export async function openDispatchStage(
       gate?.resolve();
       gate = null;
       for (const until = performance.now() + readyWithinMs; performance.now() < until; await delay(50))
-        if (fleet.servers.every((server) => server.status().held.length === 0)) return;
-      throw new Error(`servers still hold sessions after ${readyWithinMs} ms`);
+        if (fleet.servers.every(isQuiet) && (await isCosted(database))) return;
+      throw new Error(`sessions are still held, told of or not counted after ${readyWithinMs} ms`);
     },
     startDispatchers: async (count, environment = {}) => {
       const started: StageDispatcher[] = [];
@@ -192,6 +202,16 @@ export async function openDispatchStage(
 }
 
 const readyWithinMs = 60_000;
+
+/** Each end of a session is followed by a heartbeat: hundreds of them wait behind the last one. */
+function isQuiet(server: SimulatedServer): boolean {
+  return server.status().held.length === 0 && server.calling() === 0;
+}
+
+async function isCosted(database: PostgresDatabase): Promise<boolean> {
+  const rows = await database.query('SELECT FROM attempts WHERE NOT costed AND ended_at IS NOT NULL LIMIT 1');
+  return rows.length === 0;
+}
 
 async function answers(url: string, child: ChildProcess): Promise<void> {
   for (const until = performance.now() + readyWithinMs; performance.now() < until; await delay(50)) {

@@ -42,6 +42,8 @@ type Given =
 export interface SimulatedServer {
   readonly name: string;
   status(): ServerStatus;
+  /** Calls to dispatchers that have no answer yet: heartbeats, news and results. */
+  calling(): number;
   take(body: unknown): Given;
   remove(held: Held): void;
   startHeartbeats(afterMs: number): void;
@@ -71,11 +73,13 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     body: { type: `urn:lemniscate:error:${code}`, title: code, status, code, detail },
   });
 
+  let calling = 0;
   const post = async (path: string, body: unknown): Promise<{ status: number; body: unknown }> => {
     const url = options.dispatcherUrl();
     if (url === null) throw new Error('no dispatcher is known');
     const sent = JSON.stringify(body);
-    return new Promise((settle, fail) => {
+    calling += 1;
+    return new Promise<{ status: number; body: unknown }>((settle, fail) => {
       const call = request(`${url}${path}`, {
         method: 'POST',
         agent: options.agent,
@@ -91,6 +95,8 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
         );
       });
       call.end(sent);
+    }).finally(() => {
+      calling -= 1;
     });
   };
   /** Repeats until it is heard or the session is no longer ours, as the real journal does. */
@@ -170,6 +176,7 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
   return {
     name,
     status,
+    calling: () => calling,
     take: (body) => {
       const order = options.readOrder(body);
       const one = { sessionId: order.sessionId, attempt: order.attempt };
