@@ -20,9 +20,12 @@ interface PendingRow extends Record<string, unknown> {
 const settleMs = 2_000;
 const perTick = 1_000;
 
-/** A session `s` that nothing holds on to: no row in the backlog, no environment that it waits for. */
+/**
+ * A session `s` that nothing holds on to: no row in the backlog, no environment that it waits for. As a value and not by
+ * EXISTS, which for a thousand sessions was answered out of a hash of all that waits: 120 ms at 100,000.
+ */
 const isForgotten = `(s.waits_for_environment IS NULL AND s.queued_at < now() - $1 * interval '1 millisecond'
-  AND NOT EXISTS (SELECT FROM outbox WHERE outbox.session_id = s.id))`;
+  AND (SELECT id FROM outbox WHERE outbox.session_id = s.id LIMIT 1) IS NULL)`;
 
 /**
  * Puts admitted sessions whose job Redis has forgotten back on the way to it, oldest first.

@@ -72,13 +72,15 @@ async function storeStatus(
   return row ?? null;
 }
 
-/** Attempts that the record gives to the server, and those that have left it while a reservation may still stand. */
+/**
+ * Attempts that the record gives to the server, and those that have left it while a reservation may still stand. States are
+ * looked up by key: as a join, the index of all sessions was walked up to the last one of the server.
+ */
 async function recentAttempts(tx: Transaction, serverId: string): Promise<AttemptRow[]> {
   return tx.query<AttemptRow>(
-    `SELECT session_id, attempts.attempt, boot_id, attempts.created_at < now() - interval '1 second' AS settled,
-       true AS live, sessions.state = 'starting' AS starting, attempts.created_at
-     FROM attempts JOIN sessions ON sessions.id = attempts.session_id
-     WHERE attempts.server_id = $1 AND attempts.state = 'live'
+    `SELECT session_id, attempt, boot_id, created_at < now() - interval '1 second' AS settled,
+       true AS live, (SELECT state = 'starting' FROM sessions WHERE id = attempts.session_id) AS starting, created_at
+     FROM attempts WHERE server_id = $1 AND state = 'live'
      UNION ALL
      SELECT session_id, attempt, boot_id, true, false, false, created_at
      FROM attempts WHERE server_id = $1 AND state <> 'live'
