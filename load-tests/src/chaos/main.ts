@@ -45,11 +45,7 @@ const report = await runChaos({
   say: (line) => console.error(line),
   signal: stopping.signal,
 });
-if (values.keep)
-  writeFileSync(
-    join(values.to, 'chaos-run.md'),
-    chaosPage(report, source, describeMachine()),
-  );
+if (values.keep) writeFileSync(join(values.to, 'chaos-run.md'), chaosPage(report, source, describeMachine()));
 console.log(values.json ? JSON.stringify(report) : describe());
 process.exitCode = report.violations.length === 0 && report.shortfalls.length === 0 ? 0 : 1;
 

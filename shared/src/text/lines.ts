@@ -1,6 +1,3 @@
-import { StringDecoder } from 'node:string_decoder';
-import type { Readable } from 'node:stream';
-
 /** A line without its end; `text` is absent when it was longer than the bound, whose rest is skipped. */
 export interface Line {
   readonly number: number;
@@ -8,13 +5,16 @@ export interface Line {
 }
 
 /** Reads lines of UTF-8 one by one and holds no more than one of the longest allowed length, in UTF-16 units. */
-export async function* readLines(input: Readable, maxLength: number): AsyncGenerator<Line> {
-  const decoder = new StringDecoder('utf8');
+export async function* readLines(
+  input: AsyncIterable<string | Uint8Array>,
+  maxLength: number,
+): AsyncGenerator<Line> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let held = '';
   let skipping = false;
   let number = 0;
   for await (const chunk of input) {
-    const text = typeof chunk === 'string' ? chunk : decoder.write(chunk as Buffer);
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
     let from = 0;
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
       const line = held + text.slice(from, end);
@@ -30,6 +30,6 @@ export async function* readLines(input: Readable, maxLength: number): AsyncGener
       skipping = true;
     }
   }
-  held += decoder.end();
+  held += decoder.decode();
   if (held !== '' || skipping) yield { number: number + 1, text: skipping ? undefined : held };
 }
