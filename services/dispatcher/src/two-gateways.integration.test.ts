@@ -15,6 +15,8 @@ import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { beginSession, orderOf } from './testing/played-session.ts';
 import type { SimulatedAgentServer } from './testing/simulated-agent-server.ts';
+import { startTcpProxy } from './testing/tcp-proxy.ts';
+import type { TcpProxy } from './testing/tcp-proxy.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 import { within } from './testing/within.ts';
@@ -34,6 +36,8 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
   let fleet: TestFleet;
   let server: SimulatedAgentServer;
   let dispatchers: readonly [TestDispatcher, TestDispatcher];
+  /** Passes each connection to the next dispatcher: their certificates are asked for by the dispatchers themselves. */
+  let balancer: TcpProxy;
   let agent: Agent;
   let folder: string;
   let upstream: Server;
@@ -69,8 +73,7 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
         return;
       }
       if (holds) waiting.push({ key, reply });
-      // In a turn of its own, so that exchanges that are let in together are inside together.
-      else setTimeout(() => answer({ key, reply }), 20);
+      else answer({ key, reply });
     });
   };
 
@@ -85,16 +88,26 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
       `providers:\n- name: house\n  api: anthropic\n  prices: anthropic\n  baseUrl: http://127.0.0.1:${port}\n` +
         `  keys: [env:HOUSE_ONE, env:HOUSE_TWO]\n  models: [${model}]\n  concurrency: ${places}\n`,
     );
-    process.env['HOUSE_ONE'] = 'key-one';
-    process.env['HOUSE_TWO'] = 'key-two';
     fleet = await createTestFleet({ servers: [{ name: 'alpha', capacity: 50 }] });
-    const settings = { LEMNISCATE_PROVIDERS: providers, LEMNISCATE_MODEL: model };
-    dispatchers = [await fleet.startDispatcher(settings), await fleet.startDispatcher(settings)];
+    const settings = {
+      LEMNISCATE_PROVIDERS: providers,
+      LEMNISCATE_MODEL: model,
+      HOUSE_ONE: 'key-one',
+      HOUSE_TWO: 'key-two',
+    };
+    dispatchers = [
+      await fleet.startDispatcherProcess(settings),
+      await fleet.startDispatcherProcess(settings),
+    ];
+    balancer = await startTcpProxy(dispatchers[0].internalPort);
+    balancer.pointTo(...dispatchers.map(({ internalPort }) => internalPort));
     const [first] = fleet.servers;
     assert.ok(first);
     server = first;
     const identity = await fleet.authority.issue(serviceUri('agent-server', 'alpha'));
     agent = new Agent({
+      // HTTP/2 would put all exchanges on one connection, and so to one dispatcher.
+      allowH2: false,
       connect: {
         ca: await readFile(fleet.authority.ca, 'utf8'),
         cert: await readFile(identity.cert, 'utf8'),
@@ -113,12 +126,11 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
   });
   after(async () => {
     await agent.destroy();
+    balancer.close();
     await fleet.remove();
     upstream.closeAllConnections();
     upstream.close();
     await rm(folder, { recursive: true, force: true });
-    delete process.env['HOUSE_ONE'];
-    delete process.env['HOUSE_TWO'];
   });
 
   /** A project of its own for a policy. */
@@ -141,21 +153,21 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
     return order;
   }
 
-  async function ask(at: 0 | 1, order: SessionOrder): Promise<{ status: number; text: string }> {
-    const sent = await request(
-      `https://127.0.0.1:${dispatchers[at].internalPort}/model/anthropic/v1/messages`,
-      {
-        method: 'POST',
-        dispatcher: agent,
-        headers: { 'content-type': 'application/json', 'x-api-key': order.relayToken },
-        body: JSON.stringify({
-          model,
-          max_tokens: 1000,
-          stream: true,
-          messages: [{ role: 'user', content: 'go on' }],
-        }),
-      },
-    );
+  async function ask(at: 0 | 1 | 'balancer', order: SessionOrder): Promise<{ status: number; text: string }> {
+    const port = at === 'balancer' ? balancer.port : dispatchers[at].internalPort;
+    const sent = await request(`https://127.0.0.1:${port}/model/anthropic/v1/messages`, {
+      method: 'POST',
+      // Each exchange has a connection of its own, which may lead anywhere.
+      reset: true,
+      dispatcher: agent,
+      headers: { 'content-type': 'application/json', 'x-api-key': order.relayToken },
+      body: JSON.stringify({
+        model,
+        max_tokens: 1000,
+        stream: true,
+        messages: [{ role: 'user', content: 'go on' }],
+      }),
+    });
     return { status: sent.statusCode, text: await sent.body.text() };
   }
   const usageOf = (order: SessionOrder) =>
@@ -177,9 +189,12 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
 
   test('keep its places together, and a session’s exchanges may go to either', async () => {
     const orders = [await openSession(), await openSession(), await openSession()];
-    const asked = orders.flatMap((order) =>
-      Array.from({ length: 6 }, (_, index) => ask((index % 2) as 0 | 1, order)),
-    );
+    holds = true;
+    const asked = orders.flatMap((order) => Array.from({ length: 6 }, () => ask('balancer', order)));
+    for (let round = 0; round < asked.length / places; round += 1) {
+      await upstreamHolds(places);
+      answerAll();
+    }
     const answered = await Promise.all(asked);
     assert.deepEqual([...new Set(answered.map(({ status }) => status))], [200]);
     // Without the shared room each of the two would let three in.

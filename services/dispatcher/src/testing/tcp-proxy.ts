@@ -8,8 +8,8 @@ export interface TcpProxy {
   /** Drops every connection and refuses new ones. */
   cut(): void;
   mend(): void;
-  /** Where new connections lead from now on. */
-  pointTo(port: number): void;
+  /** Where new connections lead from now on; several ports take them in turn. */
+  pointTo(...ports: readonly number[]): void;
   /** Connections that stand now. */
   connections(): number;
   close(): void;
@@ -18,14 +18,16 @@ export interface TcpProxy {
 /** Passes everything on to `127.0.0.1:port`. */
 export async function startTcpProxy(port: number): Promise<TcpProxy> {
   let isCut = false;
-  let target = port;
+  let targets: readonly number[] = [port];
+  let next = 0;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     if (isCut) {
       near.destroy();
       return;
     }
-    const far = connect(target, '127.0.0.1');
+    const far = connect(targets[next % targets.length] ?? port, '127.0.0.1');
+    next += 1;
     for (const [socket, other] of [
       [near, far],
       [far, near],
@@ -55,8 +57,8 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     mend: () => {
       isCut = false;
     },
-    pointTo: (other) => {
-      target = other;
+    pointTo: (...ports) => {
+      targets = ports;
     },
     connections: () => sockets.size / 2,
     close: () => {

@@ -12,6 +12,7 @@ import type { RunningDispatcher } from '../start-dispatcher.ts';
 import { createTestAuthority } from './certificates.ts';
 import type { TestAuthority } from './certificates.ts';
 import { startOwnRedis } from './own-redis.ts';
+import { startDispatcherProcess } from './dispatcher-process.ts';
 import type { OwnRedis } from './own-redis.ts';
 import { startSimulatedAgentServer } from './simulated-agent-server.ts';
 import type { SimulatedAgentServer } from './simulated-agent-server.ts';
@@ -47,7 +48,10 @@ export interface TestFleet {
   /** Where the first dispatcher takes heartbeats. */
   readonly internalUrl: () => string;
   environment(extra?: Record<string, string>): Promise<Record<string, string>>;
+  /** In the test's own process. */
   startDispatcher(extra?: Record<string, string>): Promise<TestDispatcher>;
+  /** In a process of its own, as it is shipped. */
+  startDispatcherProcess(extra?: Record<string, string>): Promise<TestDispatcher>;
   session(id: string): Promise<SessionView>;
   /** Waits until the session is in the state. */
   until(id: string, state: string, ms?: number): Promise<SessionView>;
@@ -138,6 +142,12 @@ export async function createTestFleet(options: FleetOptions): Promise<TestFleet>
     LEMNISCATE_SERVER_STARTING_LIMIT: '10000',
     ...extra,
   });
+  const enter = (running: RunningDispatcher): TestDispatcher => {
+    if (internalUrl === '') internalUrl = `https://127.0.0.1:${running.internalPort}`;
+    const dispatcher = { ...running, call: caller(running.publicPort, token) };
+    dispatchers.push(dispatcher);
+    return dispatcher;
+  };
   const fleet: TestFleet = {
     authority,
     redis,
@@ -149,15 +159,9 @@ export async function createTestFleet(options: FleetOptions): Promise<TestFleet>
     startDispatcher: async (extra) => {
       const config = readDispatcherConfig(await environment(extra));
       const level = process.env['LEMNISCATE_TEST_LOG'] ?? 'silent';
-      const running = await startDispatcher(
-        config,
-        pino({ level }, pino.destination({ dest: 2, sync: true })),
-      );
-      if (internalUrl === '') internalUrl = `https://127.0.0.1:${running.internalPort}`;
-      const dispatcher = { ...running, call: caller(running.publicPort, token) };
-      dispatchers.push(dispatcher);
-      return dispatcher;
+      return enter(await startDispatcher(config, pino({ level }, pino.destination({ dest: 2, sync: true }))));
     },
+    startDispatcherProcess: async (extra) => enter(await startDispatcherProcess(await environment(extra))),
     session: async (id) => {
       const [first] = dispatchers;
       if (first === undefined) throw new Error('no dispatcher runs');
