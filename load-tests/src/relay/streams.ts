@@ -33,9 +33,20 @@ const body = JSON.stringify({
 });
 
 /** Opens so many streams, spread over a time, and reads them to their ends. */
-export async function runStreams(count: number, target: StreamTarget, spreadMs = 4_000): Promise<StreamRun> {
+export async function runStreams(
+  count: number,
+  target: StreamTarget,
+  spreadMs = 4_000,
+  /** Told how many are open at each change. */
+  openNow: (open: number) => void = () => undefined,
+): Promise<StreamRun> {
   const latenciesMs: number[] = [];
   let failed = 0;
+  let open = 0;
+  const change = (by: 1 | -1): void => {
+    open += by;
+    openNow(open);
+  };
   const connections = target.tls === null ? [] : await openConnections(count, target.url, target.tls);
   const read = async (stream: number): Promise<void> => {
     await delay((stream / count) * spreadMs);
@@ -46,7 +57,8 @@ export async function runStreams(count: number, target: StreamTarget, spreadMs =
         connection === undefined
           ? await askPlainly(target.url, headers)
           : await askOver(connection, target.url, headers);
-      await readChunks(answer, latenciesMs);
+      change(1);
+      await readChunks(answer, latenciesMs).finally(() => change(-1));
     } catch {
       // Counted and told: a run with failures is no measurement.
       failed += 1;
