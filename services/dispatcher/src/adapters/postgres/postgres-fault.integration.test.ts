@@ -47,6 +47,19 @@ test('a statement that Postgres gave up may be asked again, and what is wrong wi
   assert.equal((await database.query('SELECT 1 AS one')).length, 1);
 });
 
+test('a statement that travels with the commit fails it with its own error, and is nobody’s unhandled one', async () => {
+  const unawaited = (text: string): Promise<string> =>
+    faultOf(
+      database.transaction(async (tx) => {
+        await tx.query('SELECT 1');
+        void tx.query(text);
+      }),
+    );
+  assert.match(await unawaited('SELECT 1 / 0'), /division by zero/);
+  assert.equal(await unawaited('SELECT pg_sleep(5)'), 'unavailable 57014');
+  assert.equal(await unawaited('SELECT 2'), 'nothing');
+});
+
 test('of two transactions that wait for each other one may be asked again', async () => {
   const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
   const one = (own: 0 | 1) =>

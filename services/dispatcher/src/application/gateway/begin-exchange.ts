@@ -92,20 +92,21 @@ async function tryToBegin(deps: BeginDeps, claim: AttemptClaim, planned: Planned
         `Session ${claim.sessionId} has ${totals.open} model exchanges open; one has to end first.`,
       );
     const id = deps.newId('usage');
-    // Travels with the commit, before which nobody goes on.
-    void insertBegun(deps, tx, claim, planned, { id, reserved });
+    // Travels with the commit, before which nobody goes on, and which fails with its error.
+    insertBegun(deps, tx, claim, planned, { id, reserved }).catch(() => undefined);
     return { kind: 'begun', id };
   });
 }
 
-async function insertBegun(
+/** Sent at once: what cannot be sent is thrown here and now. */
+function insertBegun(
   deps: BeginDeps,
   tx: Transaction,
   claim: AttemptClaim,
   planned: PlannedExchange,
   row: { readonly id: string; readonly reserved: string | null },
-): Promise<void> {
-  await tx.query(
+): Promise<unknown> {
+  return tx.query(
     `INSERT INTO usage (id, session_id, attempt, provider, model, state, reserved_usd, price_book, gateway, endpoint,
        prices, fallback_for, reserved_tokens)
      VALUES ($1, $2, $3, $4, $5, 'begun', $6, $7, $8, $9, nullif($10, $4), $11, $12)`,

@@ -92,9 +92,9 @@ async function settle(
   const costUsd = cost === null ? null : cost.toFixed();
   const costs = cost === null ? null : costPartsOfCall(responses, call, deps.priceBook);
   const wasCut = before.state === 'cut';
-  // What nobody awaits here travels with what is awaited, or with the commit, which fails where one of them does.
-  void writeUsage(tx, ended, responses[0], tokens, costUsd);
-  void appendUsageCost(tx, session, {
+  // One round trip for all that is written.
+  const written = writeUsage(tx, ended, responses[0], tokens, costUsd);
+  const appended = appendUsageCost(tx, session, {
     usageId: ended.usageId,
     provider: ended.provider,
     model: ended.model,
@@ -105,7 +105,8 @@ async function settle(
     wasCut,
   });
   // A row that was cut is in the sums already.
-  const now = wasCut ? await readTotals(tx, claim.sessionId) : withExchange(totals, tokens, costUsd);
+  const sums = wasCut ? readTotals(tx, claim.sessionId) : withExchange(totals, tokens, costUsd);
+  const [now] = await Promise.all([sums, ...(wasCut ? [written, appended] : [])]);
   // The chain of a session that was stopped meanwhile is closed: its last exchange stands in the review chain.
   const audited = appendAboutSession(deps.audit, tx, session, [
     {
@@ -128,9 +129,10 @@ async function settle(
       },
     },
   ]);
-  if (!sessionHasEnded(session.state))
-    void deps.events.append(tx, claim.sessionId, claim.attempt, [usageEvent(ended.model, now)]);
-  await audited;
+  const told = sessionHasEnded(session.state)
+    ? null
+    : deps.events.append(tx, claim.sessionId, claim.attempt, [usageEvent(ended.model, now)]);
+  await Promise.all([written, appended, audited, told]);
   return { kind: 'settled' };
 }
 
