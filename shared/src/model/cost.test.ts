@@ -440,6 +440,18 @@ test('searches of the provider cost where the book prices them', () => {
   assert.equal(replay({ body }).costUsd, '0.03');
   const unknown = replay({ body, prices: roundPrices('claude-sonnet-5') });
   assert.deepEqual([unknown.costUsd, unknown.costIsLowerBound, unknown.complete], ['0', true, true]);
+  const fees = {
+    webSearchPerThousand: 7,
+    webSearchPer1k: '7',
+    web_searches_kcount: 7,
+    webSearchPerRequest: 0.007,
+    web_search_requests_per_thousand: 7,
+  };
+  for (const [name, price] of Object.entries(fees)) {
+    const entry = { perMTok: { input: 1, output: 1 }, [name]: price };
+    const call = replay({ body, prices: { models: { 'claude-sonnet-5': entry } } });
+    assert.deepEqual([call.costUsd, call.costIsLowerBound], ['0.021', false], name);
+  }
 });
 
 test('the scripted model has a stand-in price', () => {

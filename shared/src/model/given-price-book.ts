@@ -2,11 +2,29 @@ import { readModifier } from './given-modifiers.ts';
 import { invalid, readAmount, readList, readObject } from './given-prices.ts';
 import { holdsTiers, readTiers } from './given-tiers.ts';
 import { ownMember } from './json-reading.ts';
+import type { Json } from './json-reading.ts';
 import { pinnedModifiers } from './modifiers.ts';
 import type { PriceBook, PricePeriod } from './price-book.ts';
 
-const feeMembers = ['webSearchPerThousand', 'fileSearchPerThousand'] as const;
-const entryMembers = new Set<string>(['perMTok', 'from', 'tiers', ...feeMembers]);
+const entryMembers = new Set(['perMTok', 'from', 'tiers', 'webSearchPerThousand', 'fileSearchPerThousand']);
+
+/** `webSearchPerThousand`, `web_searches_kcount`, `webSearchPerRequest`: what is searched, and for how many. */
+const feeName =
+  /^(web|file|storage)_?search(?:es)?_?(?:requests?_?)?(?:per_?)?(?:(thousand|1000|1k|k|kcount)|search|request|call)$/i;
+
+/** Prices of what a provider bills by number, each for a thousand. */
+function readFees(
+  entry: Json,
+  where: string,
+): Pick<PricePeriod, 'webSearchPerThousand' | 'fileSearchPerThousand'> {
+  const fees = Object.entries(entry).flatMap(([name, value]) => {
+    const [match, searched = '', thousand] = feeName.exec(name) ?? [];
+    if (match === undefined || value === null) return [];
+    const amount = readAmount(value, `${where}.${name}`).times(thousand === undefined ? 1000 : 1);
+    return [[/web/i.test(searched) ? 'webSearchPerThousand' : 'fileSearchPerThousand', amount] as const];
+  });
+  return Object.fromEntries(fees);
+}
 
 function readPeriod(value: unknown, where: string): PricePeriod {
   const entry = readObject(value, where);
@@ -22,11 +40,7 @@ function readPeriod(value: unknown, where: string): PricePeriod {
   return {
     from: start,
     tiers: readTiers(entry, where),
-    ...Object.fromEntries(
-      feeMembers.flatMap((name) =>
-        entry[name] == null ? [] : [[name, readAmount(entry[name], `${where}.${name}`)]],
-      ),
-    ),
+    ...readFees(entry, where),
   };
 }
 

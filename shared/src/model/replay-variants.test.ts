@@ -9,13 +9,22 @@ interface Example {
   readonly id: string;
   readonly api: string;
   readonly stream: readonly (string | object)[];
+  readonly expected: { readonly complete: boolean; readonly billableResponses: number };
 }
 
-const examples = readFileSync(new URL('./fixtures/cost-examples.jsonl', import.meta.url), 'utf8')
-  .split('\n')
-  .filter((line) => line !== '')
-  .map((line) => JSON.parse(line) as Example);
-const streamed = examples.filter(({ stream }) => stream.some((item) => typeof item === 'string'));
+const readExamples = (file: string): Example[] =>
+  readFileSync(new URL(`fixtures/${file}.jsonl`, import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Example);
+const examples = readExamples('cost-examples');
+const isText = ({ stream }: Example): boolean => stream.every((item) => typeof item === 'string');
+const streamed = [
+  ...examples.filter(isText),
+  ...readExamples('cost-variants').filter(
+    (example) => isText(example) && example.expected.complete && example.expected.billableResponses === 1,
+  ),
+];
 
 const textOf = ({ stream }: Example): string => stream.filter((item) => typeof item === 'string').join('');
 const answer = (example: Example, stream: readonly unknown[]): ReplayedCall => replay({ ...example, stream });
@@ -70,7 +79,7 @@ for (const example of streamed) {
 
     const events = text.split('\n\n').filter((event) => event !== '');
     const spread = (event: string): string =>
-      event.replace(/^data: (\{.*)$/m, (_, json: string) =>
+      event.replace(/^data: (\{[^\n]*)/m, (_, json: string) =>
         JSON.stringify(JSON.parse(json), null, 1)
           .split('\n')
           .map((line) => `data: ${line}`)
@@ -102,7 +111,7 @@ for (const example of streamed) {
 
     test('events that were parsed already, or parsed in part, are the same', () => {
       const parsed = events.map((event): unknown => {
-        const data = /^data: (\{.*)$/m.exec(event)?.[1];
+        const data = /^data: (\{[^\n]*)/m.exec(event)?.[1];
         return data === undefined ? `${event}\n\n` : JSON.parse(data);
       });
       assert.deepEqual(answer(example, parsed), whole);
