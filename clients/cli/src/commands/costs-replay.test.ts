@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -12,29 +13,33 @@ const exampleLines = examples.split('\n').filter((line) => line !== '');
 
 type Answer = Readonly<Record<string, unknown>>;
 
-async function run(
-  ...input: readonly (string | Buffer)[]
-): Promise<{ lines: Answer[]; code: number | undefined }> {
+/** Starts the command. */
+function start(stdin: Readable, signal: AbortSignal) {
   const stdout = new PassThrough();
-  const output = text(stdout);
-  let code: number | undefined;
+  const codes: number[] = [];
   const program = new Command();
   registerCostsReplay(program, {
-    stdin: Readable.from(input),
+    stdin,
     stdout,
     stderr: new PassThrough(),
     env: {},
     interactive: false,
     colour: false,
-    signal: new AbortController().signal,
-    setExitCode: (given) => {
-      code = given;
-    },
+    signal,
+    setExitCode: (given) => void codes.push(given),
   });
-  await program.parseAsync(['costs', 'replay'], { from: 'user' });
+  return { stdout, codes, ended: program.parseAsync(['costs', 'replay'], { from: 'user' }) };
+}
+
+async function run(
+  ...input: readonly (string | Buffer)[]
+): Promise<{ lines: Answer[]; code: number | undefined }> {
+  const { stdout, codes, ended } = start(Readable.from(input), new AbortController().signal);
+  const output = text(stdout);
+  await ended;
   stdout.end();
   const lines = (await output).split('\n').filter((line) => line !== '');
-  return { lines: lines.map((line) => JSON.parse(line) as Answer), code };
+  return { lines: lines.map((line) => JSON.parse(line) as Answer), code: codes[0] };
 }
 
 /** The whole answer that an example asks for; it tells the exact amount apart and leaves out what is zero or plain. */
@@ -120,3 +125,21 @@ describe('lines', () => {
     assert.equal(code, 2);
   });
 });
+
+test(
+  'an interruption ends it, while it waits for input as while its answers are not read',
+  { timeout: 10_000 },
+  async () => {
+    const waits = new AbortController();
+    const waiting = start(new PassThrough(), waits.signal);
+    waits.abort();
+    await assert.rejects(waiting.ended, { name: 'AbortError' });
+
+    const fills = new AbortController();
+    const filling = start(Readable.from(Array.from({ length: 1_000 }, () => examples)), fills.signal);
+    await once(filling.stdout, 'readable');
+    fills.abort();
+    await assert.rejects(filling.ended, { name: 'AbortError' });
+    assert.deepEqual([...waiting.codes, ...filling.codes], []);
+  },
+);
