@@ -96,6 +96,17 @@ describe('Anthropic streams', () => {
     });
   }
 
+  test('an end without the closing usage is a lower bound', () => {
+    const silent = sse({ type: 'message_delta', delta: { stop_reason: 'end_turn' } });
+    for (const stream of [
+      [begun, stop],
+      [begun, silent, stop],
+    ]) {
+      const call = replay({ stream });
+      assert.deepEqual([call.inputTokens, call.complete, call.costIsLowerBound], [220, false, true]);
+    }
+  });
+
   test('cut before anything: incomplete and a lower bound of nothing, never a final zero', () => {
     for (const stream of [[], [''], ['event: message_start\ndata: {"type":"mess']]) {
       const call = replay({ stream });
@@ -289,6 +300,24 @@ describe('Anthropic samplings beyond the top level', () => {
     });
     assert.equal(replay({ body: message(usage('claude-opus-4-8')) }).costUsd, '7');
     assert.equal(replay({ body: message(usage('claude-unheard-of')) }).costUsd, null);
+  });
+
+  test('samplings that an early event told grow with the output', () => {
+    const early = { input_tokens: 10, output_tokens: 1 };
+    const call = replay({
+      stream: [
+        start({
+          ...early,
+          iterations: [
+            { type: 'compaction', input_tokens: 90, output_tokens: 4 },
+            { type: 'message', ...early },
+          ],
+        }),
+        delta({ output_tokens: 57, iterations: [] }),
+        stop,
+      ],
+    });
+    assert.deepEqual([call.inputTokens, call.outputTokens, call.complete], [100, 61, true]);
   });
 
   test('no iterations, or none that say anything, change nothing', () => {

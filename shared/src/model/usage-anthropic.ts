@@ -1,6 +1,6 @@
 import { areCounts, asCount, asObject, asObjects, asText } from './json-reading.ts';
 import type { Json } from './json-reading.ts';
-import { deduplicate, noTokens } from './usage.ts';
+import { addTokens, deduplicate, noTokens } from './usage.ts';
 import type { ResponseUsage, TokenBuckets, UsagePart } from './usage.ts';
 import type { UsageFold } from './usage-fold.ts';
 
@@ -25,9 +25,10 @@ const isMessage = (iteration: Json): boolean => iteration['type'] === 'message' 
 
 /**
  * The samplings of a response. Where `iterations` is given it holds all of them, compaction and advisors included,
- * and the top level does not. Cache numbers that no entry tells are the top level's, and belong to the last message.
+ * and the top level does not. Cache numbers that no entry tells are the top level's, and belong to the last message, as
+ * does what the top level has grown by since the entries were told.
  */
-function readParts(usage: Json, total: TokenBuckets): UsagePart[] {
+function readParts({ usage, tokens: total, toldWithIterations }: Draft): UsagePart[] {
   const iterations = asObjects(usage['iterations']);
   if (iterations.length === 0) return [{ model: null, tokens: total }];
   const last = iterations.findLast(isMessage) ?? iterations.at(-1);
@@ -40,11 +41,23 @@ function readParts(usage: Json, total: TokenBuckets): UsagePart[] {
       ? {}
       : { cacheWriteTokens: total.cacheWriteTokens, cacheWrite1hTokens: total.cacheWrite1hTokens }),
   };
-  const parts = iterations.map((iteration) => ({
-    model: asText(iteration['model']),
-    tokens: readTokens(iteration, iteration === last ? untold : noTokens),
-  }));
+  const parts = iterations.map((iteration) => {
+    const tokens = readTokens(iteration, iteration === last ? untold : noTokens);
+    return {
+      model: asText(iteration['model']),
+      tokens: iteration === last ? addTokens(tokens, growth(toldWithIterations, total)) : tokens,
+    };
+  });
   return isTold('cache_creation') ? parts : withLifetimes(parts, total.cacheWrite1hTokens);
+}
+
+/** What was read and written since; the cache of a prompt is told once. */
+function growth(before: TokenBuckets, now: TokenBuckets): TokenBuckets {
+  return {
+    ...noTokens,
+    inputTokens: Math.max(0, now.inputTokens - before.inputTokens),
+    outputTokens: Math.max(0, now.outputTokens - before.outputTokens),
+  };
 }
 
 /** Lays one-hour writes that only the top level tells on the samplings that wrote, the last one first. */
@@ -92,9 +105,13 @@ interface Draft {
   readonly model: string | null;
   readonly usage: Json;
   readonly tokens: TokenBuckets;
+  /** `tokens` when the samplings that are known were told. */
+  readonly toldWithIterations: TokenBuckets;
   readonly complete: boolean;
   /** The beginning of the stream was not seen. */
   readonly beheaded: boolean;
+  /** A delta told the output; what the beginning tells of it is the first word of it. */
+  readonly outputTold: boolean;
 }
 
 /** Fetching costs nothing beside its tokens; whatever else a provider counts may have a fee. */
@@ -111,7 +128,7 @@ function toResponse(draft: Draft): ResponseUsage {
       speed: asText(usage['speed']),
       region: asText(usage['inference_geo']),
     },
-    parts: readParts(usage, draft.tokens),
+    parts: readParts(draft),
     webSearches: asCount(toolUse['web_search_requests']) ?? 0,
     otherFees: Object.entries(toolUse).some(([name, count]) => !freeTools.has(name) && Number(count) > 0),
     complete: draft.complete && isBelievable(usage),
@@ -120,19 +137,34 @@ function toResponse(draft: Draft): ResponseUsage {
 
 function startDraft(message: Json, complete: boolean): Draft {
   const usage = asObject(message['usage']) ?? {};
+  const tokens = readTokens(usage, noTokens);
   return {
     id: asText(message['id']),
     model: asText(message['model']),
     usage,
-    tokens: readTokens(usage, noTokens),
+    tokens,
+    toldWithIterations: tokens,
     complete,
     beheaded: false,
+    outputTold: false,
   };
 }
 
-/** Laying null over a number would forget it: members that say nothing are left out. */
-function withoutNulls(usage: Json): Json {
-  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value != null));
+function withDelta(draft: Draft, usage: Json): Draft {
+  const tokens = readTokens(usage, draft.tokens);
+  return {
+    ...draft,
+    usage: { ...draft.usage, ...withoutSilence(usage) },
+    tokens,
+    toldWithIterations: asObjects(usage['iterations']).length > 0 ? tokens : draft.toldWithIterations,
+    outputTold: draft.outputTold || asCount(usage['output_tokens']) !== undefined,
+  };
+}
+
+/** Laying null or an empty list over what was told would forget it: members that say nothing are left out. */
+function withoutSilence(usage: Json): Json {
+  const says = (value: unknown): boolean => value != null && !(Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => says(value)));
 }
 
 /** Usage of the Anthropic Messages API: streams, bodies and results of message batches. */
@@ -165,15 +197,10 @@ export function createAnthropicFold(): UsageFold {
       if (event['type'] === 'message_delta') {
         // Without its beginning a stream still tells its output; what the beginning held is missing for good.
         current ??= { ...startDraft({}, false), beheaded: true };
-        const usage = asObject(event['usage']) ?? {};
-        current = {
-          ...current,
-          usage: { ...current.usage, ...withoutNulls(usage) },
-          tokens: readTokens(usage, current.tokens),
-        };
+        current = withDelta(current, asObject(event['usage']) ?? {});
       }
       if (event['type'] === 'message_stop' && current !== undefined) {
-        current = { ...current, complete: !current.beheaded };
+        current = { ...current, complete: !current.beheaded && current.outputTold };
         endStream();
       }
     },
