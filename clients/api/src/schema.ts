@@ -6371,6 +6371,7 @@ export interface operations {
                     "application/json": {
                         corrected: number;
                         differenceUsd: string;
+                        leftOut: number;
                     };
                 };
             };

@@ -123,3 +123,13 @@ export const reconciliationRowSchema = z.object({
   recordedUsd: usd,
   differenceUsd: usd,
 });
+
+/** What a correction did. */
+export const correctionResultSchema = z.object({
+  /** Exchanges whose cost has changed. */
+  corrected: z.int(),
+  differenceUsd: usd,
+  /** Exchanges of the span that do not say how they were served: their price cannot be told again, and stays. */
+  leftOut: z.int(),
+});
+export type CorrectionResult = z.infer<typeof correctionResultSchema>;

@@ -105,6 +105,10 @@ async function correct(
     client.patient(60_000).POST('/v1/costs/corrections', { body: { provider, model, ...options, ...book } }),
   );
   io.stdout.write(`${answer.corrected} exchanges corrected by $${answer.differenceUsd}\n`);
+  if (answer.leftOut > 0)
+    io.stdout.write(
+      `${answer.leftOut} exchanges were left as they are: they were settled by a version that did not keep how they were served.\n`,
+    );
 }
 
 async function readJson(file: string): Promise<unknown> {

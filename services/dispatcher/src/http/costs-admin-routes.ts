@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   billLineSchema,
   budgetScopes,
+  correctionResultSchema,
   reconciliationRowSchema,
 } from '@lemniscate/shared/costs/cost-report.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
@@ -141,7 +142,7 @@ export function registerCostAdminRoutes(app: App, deps: CostAdminDeps): void {
           /** A price book in the form of `costs replay`; absent: the fleet's own, as it is now. */
           prices: z.unknown().optional(),
         }),
-        response: { 200: z.object({ corrected: z.int(), differenceUsd: z.string() }) },
+        response: { 200: correctionResultSchema },
       },
     },
     async (request) => {

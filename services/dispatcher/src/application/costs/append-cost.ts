@@ -15,9 +15,10 @@ export interface UsageCost {
   readonly priceBook: string;
   readonly complete: boolean;
   readonly tokens: TokenBuckets;
-  /** Null: unpriced. */
-  readonly costs: CostParts | null;
-  /** An entry that knew nothing of the exchange stands already; this one adds what has become known. */
+  readonly costs: CostParts;
+  /** 1: it has no price; -1: it had none before, and has one now. */
+  readonly unpriced: number;
+  /** An entry of the exchange stands already; this one adds what has become known beyond it. */
   readonly wasCut: boolean;
 }
 
@@ -47,18 +48,17 @@ export async function appendUsageCost(
       cost.model,
       cost.priceBook,
       cost.wasCut ? 0 : 1,
-      // What was cut has no tokens, and is unpriced only if its model is: then it stays so.
-      costs === null && !cost.wasCut ? 1 : 0,
+      cost.unpriced,
       incompleteOf(cost),
       tokens.inputTokens,
       tokens.outputTokens,
       tokens.cacheReadTokens,
       tokens.cacheWriteTokens,
-      costs?.input.toFixed() ?? '0',
-      costs?.output.toFixed() ?? '0',
-      costs?.cacheRead.toFixed() ?? '0',
-      costs?.cacheWrite.toFixed() ?? '0',
-      costs?.other.toFixed() ?? '0',
+      costs.input.toFixed(),
+      costs.output.toFixed(),
+      costs.cacheRead.toFixed(),
+      costs.cacheWrite.toFixed(),
+      costs.other.toFixed(),
     ],
   );
 }

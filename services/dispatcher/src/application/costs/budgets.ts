@@ -5,6 +5,7 @@ import { subjectsWith } from '../access/role-bindings.ts';
 import { putIntoInbox } from '../inbox/inbox.ts';
 import { tellTargets } from '../notify/tell-targets.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { correctionsLock, heldUsd, spentOfSlice } from './spent-slices.ts';
 
 /** A budget as it is shown. */
 export interface CostBudget extends Record<string, unknown> {
@@ -67,6 +68,14 @@ export interface ShortBudget extends Record<string, unknown> {
   readonly name: string;
   readonly short: string;
   readonly amount: string;
+  /** A model of this session's exchanges of the month that has no price; null: every one is priced. */
+  readonly unpriced: UnpricedExchange | null;
+}
+
+interface UnpricedExchange {
+  readonly id: string;
+  readonly provider: string;
+  readonly model: string;
 }
 
 /**
@@ -82,6 +91,7 @@ export async function drawSlices(
   short: readonly ShortBudget[],
 ): Promise<string | null> {
   for (const budget of short) {
+    if (budget.unpriced !== null) return unpricedWords(budget, budget.unpriced);
     if (escrow.reserved === null)
       return `The ${budget.scope} ${budget.name} has a budget of money, but the model has no price. Add the price.`;
     if (!(await grant(tx, escrow, budget)))
@@ -90,24 +100,30 @@ export async function drawSlices(
   return null;
 }
 
+function unpricedWords({ scope, name }: ShortBudget, { id, provider, model }: UnpricedExchange): string {
+  return `The ${scope} ${name} has a budget of money, but what this session used of the model ${model} (${id}) has no price. Add the price and run "lemniscate costs correct ${provider} ${model}".`;
+}
+
 /**
- * The budgets over a session whose slices do not cover its next exchange, in an order that all sessions lock them in.
- * Sent before the first await, behind the statement that locks the session.
+ * The budgets over a session that do not cover its next exchange with what it holds of them, in an order that all
+ * sessions lock them in. Sent before the first await, behind the statement that locks the session.
  */
 export async function shortBudgets(tx: Transaction, escrow: Escrow): Promise<ShortBudget[]> {
   return tx.query<ShortBudget>(
     `WITH held AS (
-       SELECT coalesce(sum(CASE WHEN complete THEN cost_usd
-         ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0) AS usd
+       SELECT coalesce(sum(${heldUsd}), 0) AS usd,
+         (array_agg(jsonb_build_object('id', id, 'provider', provider, 'model', coalesce(served_model, model)) ORDER BY id)
+           FILTER (WHERE state <> 'begun' AND cost_usd IS NULL))[1] AS unpriced
        FROM usage WHERE session_id = $1 AND begun_at >= ${thisMonth} AT TIME ZONE 'UTC')
      SELECT b.scope, b.name, trim_scale(b.amount_usd)::text AS amount,
-       trim_scale(held.usd + coalesce($2::numeric, 0) - coalesce(s.granted_usd, 0))::text AS short
+       trim_scale(held.usd + coalesce($2::numeric, 0) - coalesce(s.granted_usd, 0))::text AS short, held.unpriced
      FROM sessions o JOIN cost_budgets b
          ON (b.scope = 'project' AND b.name = o.project_id) OR (b.scope = 'agent' AND b.name = o.agent)
        CROSS JOIN held
        LEFT JOIN cost_slices s ON s.scope = b.scope AND s.name = b.name AND s.month = ${thisMonth}
          AND s.session_id = $1 AND NOT s.returned
-     WHERE o.id = $1 AND ($2::numeric IS NULL OR held.usd + $2::numeric > coalesce(s.granted_usd, 0))
+     WHERE o.id = $1
+       AND ($2::numeric IS NULL OR held.unpriced IS NOT NULL OR held.usd + $2::numeric > coalesce(s.granted_usd, 0))
      ORDER BY b.scope, b.name`,
     [escrow.sessionId, escrow.reserved],
   );
@@ -138,7 +154,7 @@ async function grant(tx: Transaction, escrow: Escrow, budget: ShortBudget): Prom
 
 /**
  * Gives back what ended sessions did not spend of their slices, and tells of the budgets that have come to their warning.
- * What such a session spent stays granted: its slice shrinks to it.
+ * What such a session spent stays granted: its slice becomes as large as that.
  */
 export async function returnSlices(
   database: Database,
@@ -151,20 +167,22 @@ export async function returnSlices(
          AND month = ${thisMonth} RETURNING ${shown}`,
     );
     for (const budget of warned) await tellOfWarning(tx, newId, budget);
+    // A slice that is measured while a correction changes what it is measured by would be neither old nor new.
+    const [lock] = await tx.query<{ free: boolean }>(
+      `SELECT pg_try_advisory_xact_lock_shared(${correctionsLock}) AS free`,
+    );
+    if (lock?.free !== true) return { returned: 0, warned };
     const rows = await tx.query<{ scope: string; name: string; usd: string }>(
       `WITH over AS (
-         SELECT c.scope, c.name, c.month, c.session_id, c.granted_usd, (
-           SELECT coalesce(sum(CASE WHEN complete THEN cost_usd
-             ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0)
-           FROM usage u WHERE u.session_id = c.session_id AND u.begun_at >= c.month AT TIME ZONE 'UTC') AS spent
+         SELECT c.scope, c.name, c.month, c.session_id, c.granted_usd, ${spentOfSlice} AS spent
          FROM cost_slices c JOIN sessions s ON s.id = c.session_id
          WHERE NOT c.returned AND s.ended_at < now() - interval '10 seconds'
            AND NOT EXISTS (SELECT FROM usage u WHERE u.session_id = s.id AND u.state = 'begun')
          ORDER BY c.scope, c.name LIMIT 200 FOR UPDATE OF c SKIP LOCKED),
        shrunk AS (
-         UPDATE cost_slices c SET returned = true, granted_usd = least(over.spent, over.granted_usd) FROM over
+         UPDATE cost_slices c SET returned = true, granted_usd = over.spent FROM over
          WHERE (c.scope, c.name, c.month, c.session_id) = (over.scope, over.name, over.month, over.session_id)
-         RETURNING c.scope, c.name, c.month, over.granted_usd - least(over.spent, over.granted_usd) AS back)
+         RETURNING c.scope, c.name, c.month, over.granted_usd - over.spent AS back)
        SELECT scope, name, sum(back)::text AS usd FROM shrunk WHERE month = ${thisMonth} GROUP BY 1, 2 ORDER BY 1, 2`,
     );
     for (const { scope, name, usd } of rows)

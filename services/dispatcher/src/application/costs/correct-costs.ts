@@ -1,7 +1,12 @@
+import type { CorrectionResult } from '@lemniscate/shared/costs/cost-report.ts';
 import { costPartsOfCall } from '@lemniscate/shared/model/cost.ts';
 import { Decimal } from '@lemniscate/shared/model/decimal.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { carryToParents } from '../delegation/carry-difference.ts';
+import type { SessionDifference } from '../delegation/carry-difference.ts';
+import type { ServedUsage } from './served-usage.ts';
+import { correctionsLock, measureSlicesAgain } from './spent-slices.ts';
 
 /** Which exchanges were priced wrongly, and why. Days are in UTC; `to` is not part of the span. */
 export interface Correction {
@@ -29,74 +34,108 @@ interface EntryFacts {
 interface WrongRow extends Record<string, unknown> {
   readonly facts: EntryFacts;
   readonly prices: string;
-  readonly at: string;
-  readonly served_tier: string | null;
-  readonly response_id: string | null;
-  readonly complete: boolean | null;
-  readonly input: number;
-  readonly output: number;
-  readonly cache_read: number;
-  readonly cache_write: number;
-  readonly cache_write_1h: number;
+  /** Null: a dispatcher settled it that did not keep how it was served. */
+  readonly served: ServedUsage | null;
   readonly was: Readonly<Record<'input' | 'output' | 'cacheRead' | 'cacheWrite' | 'other', string>>;
   readonly unpriced: number;
 }
 
 /**
- * Prices a span of exchanges again and appends the differences; what was appended before stays as it is. Asked twice,
- * the second finds nothing to correct. The tokens and the served tier that were recorded are priced, as one sampling.
- * The caller's transaction makes it whole.
- * @returns how many exchanges were corrected, and the sum of the differences in US dollars
+ * Prices a span of exchanges again and appends the differences; entries that were appended before stay as they are, and
+ * the usage rows, by which sessions and budgets are measured, have the new cost. What is priced is what the row keeps:
+ * served models, tiers and samplings. Asked twice, or with the book that priced it, nothing is corrected. The caller's
+ * transaction makes it whole.
  */
 export async function correctCosts(
   tx: Transaction,
   correction: Correction,
   book: PriceBook,
-): Promise<{ readonly corrected: number; readonly differenceUsd: string }> {
-  await tx.query(`SELECT pg_advisory_xact_lock(hashtext('lemniscate-cost-corrections'))`);
-  const rows = await tx.query<WrongRow>(wrongRows, [
-    correction.provider,
-    correction.model,
-    correction.from,
-    correction.to,
-  ]);
+): Promise<CorrectionResult> {
+  await tx.query(`SELECT pg_advisory_xact_lock(${correctionsLock})`);
+  const span = [correction.provider, correction.model, correction.from, correction.to];
+  // What is just becoming known of a cut exchange comes before or after, and not between.
+  await tx.query(`SELECT FROM usage u WHERE ${inSpan} ORDER BY u.id FOR UPDATE`, span);
+  const rows = await tx.query<WrongRow>(wrongRows, span);
   const found = rows.flatMap((row) => {
     const deltas = differencesOf(row, book);
-    return deltas === null ? [] : [{ row, deltas }];
+    return deltas === null ? [] : [{ row, deltas, usd: Decimal.sum(0, ...deltas) }];
   });
-  for (let from = 0; from < found.length; from += atOnce) {
-    const entries = found
-      .slice(from, from + atOnce)
-      .map(({ row, deltas: [input, output, cacheRead, cacheWrite, other] }) => ({
-        ...row.facts,
-        input_usd: input?.toFixed(),
-        output_usd: output?.toFixed(),
-        cache_read_usd: cacheRead?.toFixed(),
-        cache_write_usd: cacheWrite?.toFixed(),
-        other_usd: other?.toFixed(),
-        unpriced: -row.unpriced,
-      }));
-    await tx.query(appendCorrections, [JSON.stringify(entries), book.version, correction.reason]);
+  for (let from = 0; from < found.length; from += atOnce)
+    await appendDifferences(tx, found.slice(from, from + atOnce), book.version, correction.reason);
+  const differences = differencesBySession(found);
+  await carryToParents(tx, differences);
+  await measureSlicesAgain(
+    tx,
+    differences.map(({ session_id }) => session_id),
+  );
+  return {
+    corrected: found.length,
+    differenceUsd: Decimal.sum(0, ...found.map(({ usd }) => usd)).toFixed(),
+    leftOut: rows.filter(({ served }) => served === null).length,
+  };
+}
+
+interface Difference {
+  readonly row: WrongRow;
+  readonly deltas: readonly Decimal[];
+  /** The sum of the deltas. */
+  readonly usd: Decimal;
+}
+
+async function appendDifferences(
+  tx: Transaction,
+  found: readonly Difference[],
+  priceBook: string,
+  reason: string,
+): Promise<void> {
+  const entries = found.map(({ row, deltas: [input, output, cacheRead, cacheWrite, other] }) => ({
+    ...row.facts,
+    input_usd: input?.toFixed(),
+    output_usd: output?.toFixed(),
+    cache_read_usd: cacheRead?.toFixed(),
+    cache_write_usd: cacheWrite?.toFixed(),
+    other_usd: other?.toFixed(),
+    unpriced: -row.unpriced,
+  }));
+  await tx.query(appendCorrections, [JSON.stringify(entries), priceBook, reason]);
+  const costs = found.map(({ row, usd }) => ({
+    id: row.facts.usage_id,
+    usd: usd.plus(sumOf(row)).toFixed(),
+  }));
+  await tx.query(
+    `UPDATE usage u SET cost_usd = g.usd, price_book = $2
+     FROM jsonb_to_recordset($1::jsonb) AS g (id text, usd numeric) WHERE u.id = g.id`,
+    [JSON.stringify(costs), priceBook],
+  );
+}
+
+const sumOf = ({ was }: WrongRow): Decimal => Decimal.sum(0, ...Object.values(was));
+
+function differencesBySession(found: readonly Difference[]): SessionDifference[] {
+  const sums = new Map<string, SessionDifference>();
+  for (const { row, usd } of found) {
+    const { session_id } = row.facts;
+    sums.set(session_id, { session_id, usd: usd.plus(sums.get(session_id)?.usd ?? 0).toFixed() });
   }
-  const difference = Decimal.sum(0, ...found.map(({ deltas }) => Decimal.sum(0, ...deltas)));
-  return { corrected: found.length, differenceUsd: difference.toFixed() };
+  return [...sums.values()];
 }
 
 /** Entries that one statement appends. */
 const atOnce = 1_000;
 
+const inSpan = `u.provider = $1 AND u.model = $2 AND u.begun_at >= $3::date AND u.begun_at < $4::date
+    AND u.state <> 'begun'`;
+
 const wrongRows = `
   SELECT jsonb_build_object('usage_id', u.id, 'session_id', u.session_id, 'day', min(e.day)::text,
       'project_id', min(e.project_id), 'agent', min(e.agent), 'subject', min(e.subject), 'runtime', min(e.runtime),
       'provider', u.provider, 'model', u.model, 'cost_centre', (array_agg(e.cost_centre ORDER BY e.id))[1]) AS facts,
-    coalesce(u.prices, u.provider) AS prices, u.begun_at AS at, u.served_tier,
-    u.response_id, u.complete, u.input_tokens AS input, u.output_tokens AS output, u.cache_read_tokens AS cache_read,
-    u.cache_write_tokens AS cache_write, u.cache_write_1h_tokens AS cache_write_1h,
+    coalesce(u.prices, u.provider) AS prices, u.served,
     jsonb_build_object('input', sum(e.input_usd)::text, 'output', sum(e.output_usd)::text,
       'cacheRead', sum(e.cache_read_usd)::text, 'cacheWrite', sum(e.cache_write_usd)::text,
       'other', sum(e.other_usd)::text) AS was, sum(e.unpriced)::int AS unpriced
   FROM usage u JOIN cost_entries e ON e.usage_id = u.id
-  WHERE u.provider = $1 AND u.model = $2 AND u.begun_at >= $3::date AND u.begun_at < $4::date AND u.state <> 'begun'
+  WHERE ${inSpan}
   GROUP BY u.id`;
 
 // Entries are not found by their exchange one by one: an index for it would cost every append.
@@ -109,37 +148,14 @@ const appendCorrections = `
     subject text, runtime text, provider text, model text, cost_centre text, input_usd numeric, output_usd numeric,
     cache_read_usd numeric, cache_write_usd numeric, other_usd numeric, unpriced integer)`;
 
-/** New minus old by part; null when nothing changes, or the book has no price either. */
+/** New minus old by part; null when nothing changes, or it cannot be priced. */
 function differencesOf(row: WrongRow, book: PriceBook): Decimal[] | null {
-  const tokens = {
-    inputTokens: row.input,
-    outputTokens: row.output,
-    cacheReadTokens: row.cache_read,
-    cacheWriteTokens: row.cache_write,
-    cacheWrite1hTokens: row.cache_write_1h,
-  };
-  const costs = costPartsOfCall(
-    [
-      {
-        responseId: row.response_id,
-        servedModel: row.facts.model,
-        tier: { serviceTier: row.served_tier, speed: null, region: null },
-        parts: [{ model: null, tokens }],
-        webSearches: 0,
-        complete: row.complete === true,
-      },
-    ],
-    { provider: row.prices, model: row.facts.model, at: Date.parse(row.at), batch: false },
-    book,
-  );
+  if (row.served === null) return null;
+  const { at, responses } = row.served;
+  const call = { provider: row.prices, model: row.facts.model, at, batch: false };
+  const costs = costPartsOfCall(responses, call, book);
   if (costs === null) return null;
-  const deltas = [
-    costs.input.minus(row.was.input),
-    costs.output.minus(row.was.output),
-    costs.cacheRead.minus(row.was.cacheRead),
-    costs.cacheWrite.minus(row.was.cacheWrite),
-    // What the provider bills by number is not in the row any more and stays as it was.
-    new Decimal(0),
-  ];
+  const parts = ['input', 'output', 'cacheRead', 'cacheWrite', 'other'] as const;
+  const deltas = parts.map((part) => costs[part].minus(row.was[part]));
   return deltas.every((delta) => delta.isZero()) && row.unpriced === 0 ? null : deltas;
 }

@@ -9,6 +9,7 @@ import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.
 import { noTokens } from '@lemniscate/shared/model/usage.ts';
 import { registerCostAdminRoutes } from '../../http/costs-admin-routes.ts';
 import { registerCostRoutes } from '../../http/costs-routes.ts';
+import { foldAll } from '../../testing/traffic/costs.ts';
 import { servePeople } from '../../testing/traffic/apps.ts';
 import type { TestApp } from '../../testing/traffic/apps.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
@@ -93,22 +94,12 @@ async function call(method: string, path: string, body?: unknown, who = 'ada', s
   return { status: response.statusCode, text: Buffer.concat(chunks).toString('utf8') };
 }
 
-/** Folds until nothing is left that other files' transactions hold back. */
-async function foldAll(): Promise<void> {
-  const pending = `SELECT count(*)::int AS n FROM cost_entries WHERE xid >= (SELECT xid FROM cost_fold)`;
-  for (;;) {
-    await foldCosts(record.database);
-    const [row] = await record.database.query<{ n: number }>(pending);
-    if (row?.n === 0) return;
-  }
-}
-
 test('what is settled is in the reports once it is folded, by every dimension, to the last digit', async () => {
   const [one, other] = [await openTestSession(record), await openTestSession(record)];
   await spend(one, { inputTokens: 333, outputTokens: 7 });
   await spend(one, { cacheReadTokens: 11 });
   await spend(other, { outputTokens: 1 });
-  await foldAll();
+  await foldAll(record.database);
   for (const groupBy of [
     'project',
     'agent',
@@ -144,7 +135,7 @@ const readRollups = async (): Promise<unknown> =>
 
 test('a rebuild gives the same rollups as the folds did', async () => {
   await appendComputeCosts(record.database);
-  await foldAll();
+  await foldAll(record.database);
   const folded = await readRollups();
   await record.database.query('UPDATE cost_days SET input_usd = input_usd + 1');
   assert.notDeepEqual(await readRollups(), folded);
@@ -160,11 +151,11 @@ test('a rebuild gives the same rollups as the folds did', async () => {
 });
 
 test('what a dispatcher of the version before folded is added to the rollup that it does not know', async () => {
-  await foldAll();
+  await foldAll(record.database);
   const folded = await readRollups();
   await record.database.query('DELETE FROM cost_session_days');
   await record.database.query(`UPDATE cost_fold SET session_days_xid = '0'`);
-  await foldAll();
+  await foldAll(record.database);
   await foldCosts(record.database);
   assert.deepEqual(await readRollups(), folded);
 });
@@ -189,7 +180,7 @@ test('what was cut and became known later is counted once', async () => {
     },
   );
   await settle(usageId, claim, { outputTokens: 10 });
-  await foldAll();
+  await foldAll(record.database);
   const { rows } = await reportCosts(record.database, 'session', span, 100);
   const row = rows.find(({ group }) => group === claim.sessionId);
   assert.deepEqual([row?.exchanges, row?.incomplete, row?.totalUsd], [1, 0, '0.00005']);
@@ -291,7 +282,7 @@ test('a correction appends the difference once, and FOCUS marks it where its mon
     corrected: number;
   };
   assert.equal(again.corrected, 0);
-  await foldAll();
+  await foldAll(record.database);
   const { rows } = await reportCosts(record.database, 'session', span, 100);
   assert.equal(rows.find(({ group }) => group === claim.sessionId)?.totalUsd, '6');
   const { text } = await call('GET', '/v1/costs/export?from=2000-01-01&to=2100-01-01');
@@ -339,7 +330,7 @@ test('a pool’s slots cost its price, and cost centres stand on what comes afte
   );
   await appendComputeCosts(record.database);
   assert.equal(await appendComputeCosts(record.database), 0);
-  await foldAll();
+  await foldAll(record.database);
   const { rows } = await reportCosts(record.database, 'session', span, 100);
   const row = rows.find(({ group }) => group === claim.sessionId);
   assert.deepEqual([row?.slotSeconds, row?.computeUsd], ['100', '0.01']);
@@ -374,7 +365,7 @@ test('cost of accepted diffs has the failed sessions in it; forecast and anomali
     `INSERT INTO diffs (session_id, summary, state) VALUES ($1, '{}', 'accepted')`,
     [accepted.sessionId],
   );
-  await foldAll();
+  await foldAll(record.database);
   const { projects } = JSON.parse((await call('GET', '/v1/costs/unit')).text) as {
     projects: { acceptedDiffs: number; totalUsd: string; usdPerAcceptedDiff: string; sessions: number }[];
   };

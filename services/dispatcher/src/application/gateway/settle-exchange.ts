@@ -93,7 +93,7 @@ async function settle(
   const costs = cost === null ? null : costPartsOfCall(responses, call, deps.priceBook);
   const wasCut = before.state === 'cut';
   // One round trip for all that is written.
-  const written = writeUsage(tx, ended, responses[0], tokens, costUsd);
+  const written = writeUsage(tx, ended, responses, tokens, costUsd);
   const appended = appendUsageCost(tx, session, {
     usageId: ended.usageId,
     provider: ended.provider,
@@ -101,7 +101,7 @@ async function settle(
     at: ended.at,
     priceBook: deps.priceBook.version,
     complete: ended.complete,
-    ...(wasCut ? changeOfCost(before, { tokens, costs }, call, deps.priceBook) : { tokens, costs }),
+    ...changeOfCost(before, { tokens, costs }, call, deps.priceBook),
     wasCut,
   });
   // A row that was cut is in the sums already.

@@ -1,4 +1,5 @@
 import type { ResponseUsage, TokenBuckets } from '@lemniscate/shared/model/usage.ts';
+import type { ServedUsage } from '../costs/served-usage.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { EndedExchange } from './settle-exchange.ts';
 
@@ -35,6 +36,8 @@ export interface UsageBefore {
   readonly tokens: TokenBuckets;
   readonly costUsd: string | null;
   readonly servedTier: string | null;
+  /** Null: a dispatcher wrote it that did not keep how it was served. */
+  readonly served: ServedUsage | null;
 }
 
 interface LockedRow extends Record<string, unknown> {
@@ -47,6 +50,7 @@ interface LockedRow extends Record<string, unknown> {
   readonly cache_write_1h: number;
   readonly cost_usd: string | null;
   readonly served_tier: string | null;
+  readonly served: ServedUsage | null;
 }
 
 /**
@@ -57,7 +61,7 @@ export async function lockUsage(tx: Transaction, ended: EndedExchange): Promise<
   const [row] = await tx.query<LockedRow>(
     `SELECT state, response_id, coalesce(input_tokens, 0) AS input, coalesce(output_tokens, 0) AS output,
        coalesce(cache_read_tokens, 0) AS cache_read, coalesce(cache_write_tokens, 0) AS cache_write,
-       coalesce(cache_write_1h_tokens, 0) AS cache_write_1h, cost_usd::text AS cost_usd, served_tier
+       coalesce(cache_write_1h_tokens, 0) AS cache_write_1h, cost_usd::text AS cost_usd, served_tier, served
      FROM usage WHERE id = $1 FOR UPDATE`,
     [ended.usageId],
   );
@@ -73,6 +77,7 @@ export async function lockUsage(tx: Transaction, ended: EndedExchange): Promise<
     },
     costUsd: row.cost_usd,
     servedTier: row.served_tier,
+    served: row.served,
   };
 }
 
@@ -115,14 +120,16 @@ export async function findSameResponse(tx: Transaction, ended: EndedExchange): P
 export async function writeUsage(
   tx: Transaction,
   ended: EndedExchange,
-  response: ResponseUsage | undefined,
+  responses: readonly ResponseUsage[],
   tokens: TokenBuckets,
   costUsd: string | null,
 ): Promise<void> {
+  const [response] = responses;
+  const served: ServedUsage = { at: ended.at, responses };
   await tx.query(
     `UPDATE usage SET state = $2, complete = $3, input_tokens = $4, output_tokens = $5, cache_read_tokens = $6,
        cache_write_tokens = $7, cache_write_1h_tokens = $8, cost_usd = $9, served_tier = $10, response_id = $11,
-       settled_at = now() WHERE id = $1`,
+       served_model = $12, served = $13, settled_at = now() WHERE id = $1`,
     [
       ended.usageId,
       ended.complete ? 'settled' : 'cut',
@@ -135,6 +142,8 @@ export async function writeUsage(
       costUsd,
       response?.tier.serviceTier ?? null,
       response?.responseId ?? null,
+      response?.servedModel ?? null,
+      JSON.stringify(served),
     ],
   );
 }

@@ -118,7 +118,16 @@ const others: Readonly<Record<string, readonly string[]>> = {
   ],
   tool_calls: ['tool', 'verdict'],
   triggers: ['disabled_reason'],
-  usage: ['served_tier', 'price_book', 'gateway', 'endpoint', 'prices', 'fallback_for'],
+  usage: [
+    'served_tier',
+    'served_model',
+    'served',
+    'price_book',
+    'gateway',
+    'endpoint',
+    'prices',
+    'fallback_for',
+  ],
 };
 
 interface Column {
