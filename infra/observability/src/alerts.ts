@@ -1,3 +1,5 @@
+import { budgetWarningShare } from '@lemniscate/shared/costs/budget-warning.ts';
+
 /** An alert. Its runbook is `docs/operations/runbooks/<runbook>.md`. */
 export interface Alert {
   readonly name: string;
@@ -142,7 +144,8 @@ export const alerts: readonly Alert[] = [
       'sum by (model) (max by (project, provider, model) ((lemniscate_unpriced_exchanges_total unless lemniscate_unpriced_exchanges_total offset 1h) or increase(lemniscate_unpriced_exchanges_total[1h]))) > 0',
     for: '5m',
     severity: 'ticket',
-    summary: 'Exchanges with {{ $labels.model }} have no price; budgets of money do not see them.',
+    summary:
+      'Exchanges with {{ $labels.model }} have no price; sessions with a budget of money stop at them.',
   },
   {
     name: 'LemniscateCostFoldStale',
@@ -155,8 +158,7 @@ export const alerts: readonly Alert[] = [
   {
     name: 'LemniscateBudgetNearlySpent',
     runbook: 'budget',
-    expression:
-      'max by (scope, name) (lemniscate_budget_granted_usd) / max by (scope, name) (lemniscate_budget_usd) > 0.9',
+    expression: `max by (scope, name) (lemniscate_budget_granted_usd) / max by (scope, name) (lemniscate_budget_usd) >= ${budgetWarningShare}`,
     for: '5m',
     severity: 'ticket',
     summary:

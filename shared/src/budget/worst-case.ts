@@ -16,13 +16,15 @@ export interface PlannedExchange {
   readonly requestBytes: number;
   /** Most tokens of the answer. */
   readonly maxTokens: number;
+  /** Most searches that the provider may run and bills by number. */
+  readonly webSearches: number;
   /** Milliseconds of the epoch. */
   readonly at: number;
 }
 
 /**
  * The most that an exchange can cost: every byte a token that is written to the one-hour cache, every permitted token
- * answered. Null: the model has no price.
+ * answered, every permitted search run. Null: the model has no price.
  */
 export function worstCaseCost(planned: PlannedExchange, book: PriceBook): string | null {
   const tokens = {
@@ -37,7 +39,7 @@ export function worstCaseCost(planned: PlannedExchange, book: PriceBook): string
       servedModel: planned.model,
       tier: { serviceTier: null, speed: null, region: null },
       parts: [{ model: null, tokens }],
-      webSearches: 0,
+      webSearches: planned.webSearches,
       complete: true,
     },
     { provider: planned.prices, model: planned.model, at: planned.at, batch: false },

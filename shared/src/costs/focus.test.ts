@@ -21,6 +21,7 @@ const charge: FocusCharge = {
   quantity: '1500',
   usd: '0.0225',
   complete: true,
+  unpriced: false,
 };
 const account = { id: 'acme', name: 'Acme' };
 const rowOf = (more: Partial<FocusCharge>): Record<string, string | null> =>
@@ -77,6 +78,7 @@ describe('FOCUS 1.2', () => {
     { kind: 'correction', usd: '-0.5' },
     { kind: 'amendment', usd: '-0.5' },
     { costCentre: '', priceBook: '', complete: false },
+    { usd: '0', unpriced: true },
   ];
   for (const variant of variants)
     test(`every column has its type and allowed values: ${JSON.stringify(variant)}`, () => {
@@ -151,6 +153,16 @@ describe('FOCUS 1.2', () => {
       cost_centre: 'CC-7',
     });
     assert.deepEqual(tagsOf({ repository: '', costCentre: '' }), known);
+  });
+
+  test('what has no price does not look complete and free', () => {
+    const toldBy = (more: Partial<FocusCharge>): unknown[] => {
+      const row = rowOf(more);
+      return ['BilledCost', 'x_Complete', 'x_Unpriced'].map((name) => row[name]);
+    };
+    assert.deepEqual(toldBy({ usd: '0', unpriced: true }), ['0', 'false', 'true']);
+    assert.deepEqual(toldBy({ complete: false }), ['0.0225', 'false', 'false']);
+    assert.deepEqual(toldBy({}), ['0.0225', 'true', 'false']);
   });
 
   test('quantities are in their units', () => {

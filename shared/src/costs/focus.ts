@@ -22,10 +22,13 @@ export interface FocusCharge {
    */
   readonly kind: 'usage' | 'compute' | 'correction' | 'amendment';
   readonly bucket: FocusBucket;
-  /** Tokens, or seconds of a slot. */
+  /** Tokens, requests, or seconds of a slot. */
   readonly quantity: string;
   readonly usd: string;
+  /** False: some of it was cut, so that there is at least so much. */
   readonly complete: boolean;
+  /** Some of it has no price: its cost is missing from `usd`. */
+  readonly unpriced: boolean;
 }
 
 export const focusBuckets = ['input', 'output', 'cacheRead', 'cacheWrite', 'other', 'compute'] as const;
@@ -173,9 +176,12 @@ export const focusColumns: readonly FocusColumn[] = [
         ...(costCentre === '' ? {} : { cost_centre: costCentre }),
       }),
   },
-  text('x_Complete', ({ complete }) => String(complete)),
+  // False: the quantity or the cost is a lower bound.
+  text('x_Complete', ({ complete, unpriced }) => String(complete && !unpriced)),
   text('x_PriceBookVersion', ({ priceBook }) => (priceBook === '' ? null : priceBook), true),
   text('x_TokenBucket', ({ bucket }) => bucket),
+  // True: no price is known for some of the quantity, and its cost is not the zero that it adds.
+  text('x_Unpriced', ({ unpriced }) => String(unpriced)),
 ];
 
 /** One row of the export, in the order of `focusColumns`. */

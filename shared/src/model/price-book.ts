@@ -62,6 +62,13 @@ export interface ProviderPrices {
 export interface PriceBook {
   readonly version: string;
   readonly providers: ReadonlyMap<string, ProviderPrices>;
+  /** Whole books of projects that have prices of their own. */
+  readonly projects?: ReadonlyMap<string, PriceBook>;
+}
+
+/** The book by which a project's exchanges are priced. */
+export function bookOfProject(book: PriceBook, project: string): PriceBook {
+  return book.projects?.get(project) ?? book;
 }
 
 const dated = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/;
@@ -104,7 +111,10 @@ export function withKnownIds(given: PriceBook, known: PriceBook): PriceBook {
   return { ...given, providers: new Map(providers) };
 }
 
-/** Lays one book over another: a model of the upper one replaces the lower one's, the rest shows through. */
+/**
+ * Lays one book over another: a model of the upper one replaces the lower one's, the rest shows through. Books of
+ * projects are overlaid as well.
+ */
 export function overlayBook(lower: PriceBook, upper: PriceBook): PriceBook {
   const names = new Set([...lower.providers.keys(), ...upper.providers.keys()]);
   const providers = [...names].map((name): readonly [string, ProviderPrices] => {
@@ -119,5 +129,10 @@ export function overlayBook(lower: PriceBook, upper: PriceBook): PriceBook {
       },
     ];
   });
-  return { version: `${lower.version}+${upper.version}`, providers: new Map(providers) };
+  const projects = [...(lower.projects ?? [])].map(([id, book]) => [id, overlayBook(book, upper)] as const);
+  return {
+    version: `${lower.version}+${upper.version}`,
+    providers: new Map(providers),
+    ...(projects.length === 0 ? {} : { projects: new Map(projects) }),
+  };
 }

@@ -207,6 +207,7 @@ test('on the terminal a session that ran out of actions has one more exchange, a
     fallbackFor: null,
     model: 'scripted-1',
     requestBytes: 10,
+    webSearches: 0,
     maxTokens: 10,
     at: Date.now(),
   };

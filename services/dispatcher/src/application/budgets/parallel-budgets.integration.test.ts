@@ -53,6 +53,7 @@ test('exchanges at once are begun only as far as their worst cases fit; the othe
     endpoint: 'messages',
     fallbackFor: null,
     requestBytes: 900,
+    webSearches: 0,
     maxTokens: 100,
     at: Date.now(),
   };

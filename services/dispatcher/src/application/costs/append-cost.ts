@@ -10,6 +10,10 @@ export interface UsageCost {
   readonly usageId: string;
   readonly provider: string;
   readonly model: string;
+  /** The model that served, by which bills name it; null where nothing is known. */
+  readonly servedModel: string | null;
+  /** What the provider bills by number, such as searches. */
+  readonly requests: number;
   /** Milliseconds of the epoch; its day in UTC is the day of the cost. */
   readonly at: number;
   readonly priceBook: string;
@@ -32,10 +36,11 @@ export async function appendUsageCost(
   await tx.query(
     `INSERT INTO cost_entries (kind, usage_id, session_id, day, project_id, agent, subject, runtime, provider, model,
        cost_centre, price_book, exchanges, unpriced, incomplete, input_tokens, output_tokens, cache_read_tokens,
-       cache_write_tokens, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd)
+       cache_write_tokens, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd,
+       served_model, requests)
      VALUES ('usage', $1, $2, $3, $4, $5, $6, $7, $8, $9,
        coalesce((SELECT cost_centre FROM cost_centres WHERE project_id = $4), ''),
-       $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
+       $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
     [
       cost.usageId,
       session.id,
@@ -59,6 +64,8 @@ export async function appendUsageCost(
       costs.cacheRead.toFixed(),
       costs.cacheWrite.toFixed(),
       costs.other.toFixed(),
+      cost.servedModel,
+      cost.requests,
     ],
   );
 }

@@ -1,3 +1,4 @@
+import { budgetWarningShare } from '@lemniscate/shared/costs/budget-warning.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { NewId } from '@lemniscate/shared/id.ts';
 import { everyProject } from '@lemniscate/shared/identity/roles.ts';
@@ -18,15 +19,13 @@ export interface CostBudget extends Record<string, unknown> {
   readonly version: number;
 }
 
-/** Share of a budget from which on it warns. */
-const warningShare = 0.8;
 /** A session's next slice is this part of the budget: small enough to leave room for others, large enough to be rare. */
 const sliceShare = 0.01;
 const thisMonth = `date_trunc('month', now() AT TIME ZONE 'UTC')::date`;
 
 const shown = `scope, name, trim_scale(amount_usd)::text AS "amountUsd", month::text AS month,
   trim_scale(granted_usd)::text AS "grantedUsd",
-  CASE WHEN granted_usd >= amount_usd THEN 'exhausted' WHEN granted_usd >= amount_usd * ${warningShare} THEN 'warning'
+  CASE WHEN granted_usd >= amount_usd THEN 'exhausted' WHEN granted_usd >= amount_usd * ${budgetWarningShare} THEN 'warning'
     ELSE 'ok' END AS state, version`;
 
 export async function listBudgets(database: Database): Promise<CostBudget[]> {
@@ -163,7 +162,7 @@ export async function returnSlices(
   return database.transaction(async (tx) => {
     // Before anything comes back: what is held right now is what a person must know of.
     const warned = await tx.query<CostBudget>(
-      `UPDATE cost_budgets SET warned = true WHERE NOT warned AND granted_usd >= amount_usd * ${warningShare}
+      `UPDATE cost_budgets SET warned = true WHERE NOT warned AND granted_usd >= amount_usd * ${budgetWarningShare}
          AND month = ${thisMonth} RETURNING ${shown}`,
     );
     for (const budget of warned) await tellOfWarning(tx, newId, budget);

@@ -1,6 +1,7 @@
 import type { CorrectionResult } from '@lemniscate/shared/costs/cost-report.ts';
 import { costPartsOfCall } from '@lemniscate/shared/model/cost.ts';
 import { Decimal } from '@lemniscate/shared/model/decimal.ts';
+import { bookOfProject } from '@lemniscate/shared/model/price-book.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { carryToParents } from '../delegation/carry-difference.ts';
@@ -28,6 +29,7 @@ interface EntryFacts {
   readonly runtime: string;
   readonly provider: string;
   readonly model: string;
+  readonly served_model: string | null;
   readonly cost_centre: string;
 }
 
@@ -57,11 +59,12 @@ export async function correctCosts(
   await tx.query(`SELECT FROM usage u WHERE ${inSpan} ORDER BY u.id FOR UPDATE`, span);
   const rows = await tx.query<WrongRow>(wrongRows, span);
   const found = rows.flatMap((row) => {
-    const deltas = differencesOf(row, book);
-    return deltas === null ? [] : [{ row, deltas, usd: Decimal.sum(0, ...deltas) }];
+    const own = bookOfProject(book, row.facts.project_id);
+    const deltas = differencesOf(row, own);
+    return deltas === null ? [] : [{ row, deltas, usd: Decimal.sum(0, ...deltas), priceBook: own.version }];
   });
   for (let from = 0; from < found.length; from += atOnce)
-    await appendDifferences(tx, found.slice(from, from + atOnce), book.version, correction.reason);
+    await appendDifferences(tx, found.slice(from, from + atOnce), correction.reason);
   const differences = differencesBySession(found);
   await carryToParents(tx, differences);
   await measureSlicesAgain(
@@ -80,16 +83,17 @@ interface Difference {
   readonly deltas: readonly Decimal[];
   /** The sum of the deltas. */
   readonly usd: Decimal;
+  readonly priceBook: string;
 }
 
 async function appendDifferences(
   tx: Transaction,
   found: readonly Difference[],
-  priceBook: string,
   reason: string,
 ): Promise<void> {
-  const entries = found.map(({ row, deltas: [input, output, cacheRead, cacheWrite, other] }) => ({
+  const entries = found.map(({ row, deltas: [input, output, cacheRead, cacheWrite, other], priceBook }) => ({
     ...row.facts,
+    price_book: priceBook,
     input_usd: input?.toFixed(),
     output_usd: output?.toFixed(),
     cache_read_usd: cacheRead?.toFixed(),
@@ -97,15 +101,16 @@ async function appendDifferences(
     other_usd: other?.toFixed(),
     unpriced: -row.unpriced,
   }));
-  await tx.query(appendCorrections, [JSON.stringify(entries), priceBook, reason]);
-  const costs = found.map(({ row, usd }) => ({
+  await tx.query(appendCorrections, [JSON.stringify(entries), reason]);
+  const costs = found.map(({ row, usd, priceBook }) => ({
     id: row.facts.usage_id,
     usd: usd.plus(sumOf(row)).toFixed(),
+    book: priceBook,
   }));
   await tx.query(
-    `UPDATE usage u SET cost_usd = g.usd, price_book = $2
-     FROM jsonb_to_recordset($1::jsonb) AS g (id text, usd numeric) WHERE u.id = g.id`,
-    [JSON.stringify(costs), priceBook],
+    `UPDATE usage u SET cost_usd = g.usd, price_book = g.book
+     FROM jsonb_to_recordset($1::jsonb) AS g (id text, usd numeric, book text) WHERE u.id = g.id`,
+    [JSON.stringify(costs)],
   );
 }
 
@@ -129,7 +134,8 @@ const inSpan = `u.provider = $1 AND u.model = $2 AND u.begun_at >= $3::date AND 
 const wrongRows = `
   SELECT jsonb_build_object('usage_id', u.id, 'session_id', u.session_id, 'day', min(e.day)::text,
       'project_id', min(e.project_id), 'agent', min(e.agent), 'subject', min(e.subject), 'runtime', min(e.runtime),
-      'provider', u.provider, 'model', u.model, 'cost_centre', (array_agg(e.cost_centre ORDER BY e.id))[1]) AS facts,
+      'provider', u.provider, 'model', u.model,
+      'served_model', u.served_model, 'cost_centre', (array_agg(e.cost_centre ORDER BY e.id))[1]) AS facts,
     coalesce(u.prices, u.provider) AS prices, u.served,
     jsonb_build_object('input', sum(e.input_usd)::text, 'output', sum(e.output_usd)::text,
       'cacheRead', sum(e.cache_read_usd)::text, 'cacheWrite', sum(e.cache_write_usd)::text,
@@ -141,11 +147,12 @@ const wrongRows = `
 // Entries are not found by their exchange one by one: an index for it would cost every append.
 const appendCorrections = `
   INSERT INTO cost_entries (kind, usage_id, session_id, day, project_id, agent, subject, runtime, provider, model,
-    cost_centre, price_book, reason, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced)
-  SELECT 'correction', usage_id, session_id, day, project_id, agent, subject, runtime, provider, model, cost_centre, $2,
-    $3, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced
+    served_model, cost_centre, price_book, reason, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced)
+  SELECT 'correction', usage_id, session_id, day, project_id, agent, subject, runtime, provider, model, served_model,
+    cost_centre, price_book,
+    $2, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced
   FROM jsonb_to_recordset($1::jsonb) AS given (usage_id text, session_id text, day date, project_id text, agent text,
-    subject text, runtime text, provider text, model text, cost_centre text, input_usd numeric, output_usd numeric,
+    subject text, runtime text, provider text, model text, served_model text, cost_centre text, price_book text, input_usd numeric, output_usd numeric,
     cache_read_usd numeric, cache_write_usd numeric, other_usd numeric, unpriced integer)`;
 
 /** New minus old by part; null when nothing changes, or it cannot be priced. */

@@ -4,75 +4,27 @@ import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.
 import { readGivenPriceBook } from '@lemniscate/shared/model/given-price-book.ts';
 import { overlayBook } from '@lemniscate/shared/model/price-book.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
-import { noTokens } from '@lemniscate/shared/model/usage.ts';
-import type { ResponseUsage } from '@lemniscate/shared/model/usage.ts';
 import { foldAll } from '../../testing/traffic/costs.ts';
+import { createTestExchanges, output } from '../../testing/traffic/exchanges.ts';
+import type { Served } from '../../testing/traffic/exchanges.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { openTestSession } from '../../testing/traffic/session.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
-import { beginExchange } from '../gateway/begin-exchange.ts';
-import { settleExchange } from '../gateway/settle-exchange.ts';
 import { readTotals } from '../gateway/usage-totals.ts';
-import { returnSlices, setBudget } from './budgets.ts';
 import { correctCosts } from './correct-costs.ts';
 import { reportCosts } from './report-costs.ts';
 
 const span = { from: '2000-01-01', to: '2100-01-01' };
 const priceBook = readPinnedPriceBook();
 let record: TestRecord;
+let exchanges: ReturnType<typeof createTestExchanges>;
 before(async () => {
   record = await createTestRecord();
+  exchanges = createTestExchanges(record);
 });
 after(() => record.close());
 
-const factsOf = (model: string) => ({ provider: 'anthropic', prices: 'anthropic', model, fallbackFor: null });
-const begin = (claim: AttemptClaim, model: string): Promise<string> =>
-  beginExchange({ ...record, priceBook, gatewayId: 'gw_test' }, claim, {
-    ...factsOf(model),
-    endpoint: 'anthropic-messages',
-    requestBytes: 10,
-    maxTokens: 1_000,
-    at: Date.now(),
-  });
-
-interface Served {
-  readonly servedModel?: string;
-  readonly tier?: Partial<ResponseUsage['tier']>;
-  readonly parts?: ResponseUsage['parts'];
-  readonly webSearches?: number;
-}
-/** A million tokens of output, unless parts are given. */
-const responseOf = (served: Served, id: string): ResponseUsage => ({
-  responseId: `msg_${id}`,
-  servedModel: served.servedModel ?? null,
-  tier: { serviceTier: null, speed: null, region: null, ...served.tier },
-  parts: served.parts ?? [{ model: null, tokens: { ...noTokens, outputTokens: 1_000_000 } }],
-  webSearches: served.webSearches ?? 0,
-  complete: true,
-});
-const settle = (
-  usageId: string,
-  claim: AttemptClaim,
-  model: string,
-  served: Served | null,
-): Promise<boolean> =>
-  settleExchange(
-    { ...record, priceBook },
-    {
-      ...factsOf(model),
-      usageId,
-      claim,
-      at: Date.now(),
-      complete: served !== null,
-      responses: served === null ? [] : [responseOf(served, usageId)],
-    },
-  );
-const spend = async (claim: AttemptClaim, model: string, served: Served): Promise<string> => {
-  const usageId = await begin(claim, model);
-  await settle(usageId, claim, model, served);
-  return usageId;
-};
 const correct = (model: string, book: PriceBook = priceBook) =>
   record.database.transaction((tx) =>
     correctCosts(tx, { provider: 'anthropic', model, ...span, reason: 'a test' }, book),
@@ -89,10 +41,6 @@ async function costOf({ sessionId }: AttemptClaim) {
   return { report: row?.totalUsd, unpriced: row?.unpriced, session: totals.cost_usd, priced: totals.priced };
 }
 
-const output = (tokens: number, model: string | null = null) => ({
-  model,
-  tokens: { ...noTokens, outputTokens: tokens },
-});
 const served: readonly (readonly [string, string, string, Served])[] = [
   ['as it was asked', 'claude-sonnet-4-6', '15', {}],
   ['in one region', 'claude-sonnet-5', '11', { tier: { region: 'us' } }],
@@ -111,7 +59,7 @@ const served: readonly (readonly [string, string, string, Served])[] = [
 for (const [how, model, usd, as] of served)
   test(`the book that priced it corrects nothing of an exchange that was served ${how}`, async () => {
     const claim = await openTestSession(record);
-    await spend(claim, model, as);
+    await exchanges.spend(claim, model, as);
     const right = { report: usd, unpriced: 0, session: usd, priced: true };
     assert.deepEqual(await costOf(claim), right);
     assert.deepEqual(await correct(model), { corrected: 0, differenceUsd: '0', leftOut: 0 });
@@ -125,7 +73,7 @@ const withMars = given({}, { asOf: '2026-11-30', modifiers: [{ name: 'region=mar
 
 test('a part of another price is corrected by itself', async () => {
   const claim = await openTestSession(record);
-  await spend(claim, 'claude-opus-4-5', {
+  await exchanges.spend(claim, 'claude-opus-4-5', {
     parts: [output(1_000_000), output(1_000_000, 'claude-haiku-4-5')],
   });
   const dearer = given({ 'claude-haiku-4-5': { perMTok: { input: 1, output: 6 } } });
@@ -139,8 +87,8 @@ test('a part of another price is corrected by itself', async () => {
 
 test('what a dispatcher of the version before settled is left as it is, and counted', async () => {
   const claim = await openTestSession(record);
-  const usageId = await spend(claim, 'claude-haiku-4-5', { tier: { region: 'us' } });
-  const fast = await spend(claim, 'claude-haiku-4-5', {});
+  const usageId = await exchanges.spend(claim, 'claude-haiku-4-5', { tier: { region: 'us' } });
+  const fast = await exchanges.spend(claim, 'claude-haiku-4-5', {});
   await record.database.query('UPDATE usage SET served = NULL, served_model = NULL WHERE id = ANY ($1)', [
     [usageId, fast],
   ]);
@@ -152,90 +100,47 @@ test('what a dispatcher of the version before settled is left as it is, and coun
 test('what was cut and became known without a price is unpriced, once; and with one it is not any more', async () => {
   const model = 'claude-sonnet-4-5';
   const claim = await openTestSession(record);
-  const usageId = await begin(claim, model);
-  await settle(usageId, claim, model, null);
+  const usageId = await exchanges.begin(claim, model);
+  await exchanges.settle(usageId, claim, model, null);
   assert.equal((await costOf(claim)).unpriced, 0);
-  await settle(usageId, claim, model, elsewhere);
+  await exchanges.settle(usageId, claim, model, elsewhere);
   assert.deepEqual(await costOf(claim), { report: '0', unpriced: 1, session: '0', priced: false });
 
   const other = await openTestSession(record);
-  const unknown = await begin(other, 'claude-unknown-1');
-  await settle(unknown, other, 'claude-unknown-1', null);
+  const unknown = await exchanges.begin(other, 'claude-unknown-1');
+  await exchanges.settle(unknown, other, 'claude-unknown-1', null);
   assert.equal((await costOf(other)).unpriced, 1);
   // the answer says that another model served, which has a price
-  await settle(unknown, other, 'claude-unknown-1', { servedModel: model });
+  await exchanges.settle(unknown, other, 'claude-unknown-1', { servedModel: model });
   assert.deepEqual(await costOf(other), { report: '15', unpriced: 0, session: '15', priced: true });
 });
 
 test('a correction reaches the session: what had no price counts against its bound, and it may go on', async () => {
   const model = 'claude-sonnet-5';
   const claim = await openTestSession(record, { policy: { budgets: { maxCostUsd: '50' } } });
-  await spend(claim, model, elsewhere);
-  await assert.rejects(begin(claim, model), /the model has no price/);
+  await exchanges.spend(claim, model, elsewhere);
+  await assert.rejects(exchanges.begin(claim, model), /the model has no price/);
   await record.database.query('UPDATE sessions SET stop_reason = NULL WHERE id = $1', [claim.sessionId]);
   const { corrected } = await correct(model, withMars);
   assert.equal(corrected, 1);
   assert.deepEqual(await costOf(claim), { report: '20', unpriced: 0, session: '20', priced: true });
-  await spend(claim, model, {});
+  await exchanges.spend(claim, model, {});
   // 20 + 10 + 30 are more than the 50
-  await spend(claim, model, { parts: [output(3_000_000)] });
-  await assert.rejects(begin(claim, model), /used up its 50 US dollars/);
+  await exchanges.spend(claim, model, { parts: [output(3_000_000)] });
+  await assert.rejects(exchanges.begin(claim, model), /used up its 50 US dollars/);
 });
 
-test('a session with unpriced usage is stopped by a budget of its project, until the price is there', async () => {
-  const model = 'claude-opus-4-5';
-  const project = (amount: string | null): Promise<void> =>
-    record.database.transaction((tx) => setBudget(tx, 'project', 'local', amount));
-  await project('1000');
+test('a project’s own prices hold for its exchanges, and correct nothing of them', async () => {
+  const model = 'claude-sonnet-4-6';
+  const own = { ...given({ [model]: { perMTok: { input: 2, output: 12 } } }), version: 'own' };
+  const book = { ...priceBook, projects: new Map([['local', own]]) };
   const claim = await openTestSession(record);
-  const usageId = await spend(claim, model, elsewhere);
-  await assert.rejects(begin(claim, model), (error: Error) => {
-    assert.match(error.message, /project local has a budget of money/);
-    assert.ok(error.message.includes(`the model ${model} (${usageId}) has no price`), error.message);
-    assert.ok(error.message.includes(`lemniscate costs correct anthropic ${model}`), error.message);
-    return true;
-  });
-  await record.database.query('UPDATE sessions SET stop_reason = NULL WHERE id = $1', [claim.sessionId]);
-  await correct(model, withMars);
-  await begin(claim, model);
-  await project(null);
-});
-
-test('a budget of a project refuses a model without a price before it is asked', async () => {
-  await record.database.transaction((tx) => setBudget(tx, 'project', 'local', '1000'));
-  const claim = await openTestSession(record);
-  await assert.rejects(
-    begin(claim, 'claude-unknown-2'),
-    /project local has a budget of money, but the model has no price/,
-  );
-  const rows = await record.database.query('SELECT id FROM usage WHERE session_id = $1', [claim.sessionId]);
-  assert.deepEqual(rows, []);
-  await record.database.transaction((tx) => setBudget(tx, 'project', 'local', null));
-});
-
-test('what a session ends with unpriced stays held of the budget, and a correction puts the cost in its place', async () => {
-  const model = 'claude-opus-4-6';
-  await record.database.transaction((tx) => setBudget(tx, 'project', 'local', '1000'));
-  const claim = await openTestSession(record);
-  const usageId = await spend(claim, model, elsewhere);
-  await record.database.query(
-    `UPDATE sessions SET state = 'completed', ended_at = now() - interval '1 minute' WHERE id = $1`,
-    [claim.sessionId],
-  );
-  const granted = async (): Promise<string> => {
-    const [row] = await record.database.query<{ usd: string }>(
-      'SELECT trim_scale(granted_usd)::text AS usd FROM cost_budgets',
-    );
-    return row?.usd ?? '';
-  };
-  await returnSlices(record.database, record.newId);
-  const [row] = await record.database.query<{ usd: string }>(
-    'SELECT trim_scale(reserved_usd)::text AS usd FROM usage WHERE id = $1',
-    [usageId],
-  );
-  assert.equal(await granted(), row?.usd);
-  assert.notEqual(row?.usd, '0');
-  await correct(model, withMars);
-  assert.equal(await granted(), '50');
-  await record.database.transaction((tx) => setBudget(tx, 'project', 'local', null));
+  const usageId = await createTestExchanges(record, book).spend(claim, model, {});
+  assert.equal((await costOf(claim)).report, '12');
+  const rows = await record.database.query('SELECT price_book FROM usage WHERE id = $1', [usageId]);
+  assert.deepEqual(rows, [{ price_book: 'own' }]);
+  const { differenceUsd } = await correct(model, book);
+  // the session that was priced without them
+  assert.equal(differenceUsd, '-3');
+  assert.equal((await costOf(claim)).report, '12');
 });

@@ -33,12 +33,12 @@ interface Rollup {
 
 const everyMeasure = Object.fromEntries(measures.map((measure) => [measure, measure]));
 
-/** The rollups; every other one can be made of the rows of `cost_sessions`. */
+/** The rollups; every other one can be made of the rows of `cost_sessions` with the models that served. */
 export const rollups = {
   cost_sessions: {
     keys: ['session_id', 'day', 'provider', 'model', 'kind', 'price_book', 'cost_centre'],
     facts: ['project_id', 'agent', 'subject', 'runtime'],
-    sums: everyMeasure,
+    sums: { ...everyMeasure, requests: 'requests' },
   },
   cost_days: {
     keys: ['day', 'project_id', 'agent', 'subject', 'runtime', 'provider', 'model', 'cost_centre'],
@@ -49,6 +49,11 @@ export const rollups = {
     keys: ['session_id', 'day'],
     facts: ['project_id'],
     sums: { total_usd: totalUsd },
+  },
+  cost_served_days: {
+    keys: ['day', 'provider', 'model', 'served_model'],
+    facts: [],
+    sums: { tokens_usd: tokenUsd },
   },
 } as const satisfies Readonly<Record<string, Rollup>>;
 export type RollupName = keyof typeof rollups;

@@ -46,11 +46,18 @@ const begin = (claim: AttemptClaim, maxTokens = 1_000): Promise<string> =>
     ...facts,
     endpoint: 'anthropic-messages',
     requestBytes: 10,
+    webSearches: 0,
     maxTokens,
     at: Date.now(),
   });
 let responses = 0;
-const settle = (usageId: string, claim: AttemptClaim, tokens: object, complete = true): Promise<boolean> =>
+const settle = (
+  usageId: string,
+  claim: AttemptClaim,
+  tokens: object,
+  complete = true,
+  webSearches = 0,
+): Promise<boolean> =>
   settleExchange(
     { ...record, priceBook },
     {
@@ -65,7 +72,7 @@ const settle = (usageId: string, claim: AttemptClaim, tokens: object, complete =
           servedModel: model,
           tier: { serviceTier: null, speed: null, region: null },
           parts: [{ model: null, tokens: { ...noTokens, ...tokens } }],
-          webSearches: 0,
+          webSearches,
           complete,
         },
       ],
@@ -124,6 +131,7 @@ const rollupOrders = {
   cost_days: 'day, model, provider, subject',
   cost_sessions: 'day, model, provider, session_id, kind',
   cost_session_days: 'day, session_id',
+  cost_served_days: 'day, provider, model, served_model',
 } as const;
 /** Every row of every rollup. */
 const readRollups = async (): Promise<unknown> =>
@@ -150,11 +158,17 @@ test('a rebuild gives the same rollups as the folds did', async () => {
   assert.equal(total.tokensUsd, detail?.['usd']);
 });
 
-test('what a dispatcher of the version before folded is added to the rollup that it does not know', async () => {
+test('what a dispatcher of the version before folded is added to the rollups that it does not know', async () => {
+  const claim = await openTestSession(record);
+  await settle(await begin(claim), claim, {}, true, 3);
   await foldAll(record.database);
   const folded = await readRollups();
+  const [counted] = await record.database.query('SELECT sum(requests)::int AS n FROM cost_sessions');
+  assert.equal(counted?.['n'], 3);
   await record.database.query('DELETE FROM cost_session_days');
-  await record.database.query(`UPDATE cost_fold SET session_days_xid = '0'`);
+  await record.database.query('DELETE FROM cost_served_days');
+  await record.database.query('UPDATE cost_sessions SET requests = 0');
+  await record.database.query(`UPDATE cost_fold SET session_days_xid = '0', served_xid = '0'`);
   await foldAll(record.database);
   await foldCosts(record.database);
   assert.deepEqual(await readRollups(), folded);

@@ -13,6 +13,7 @@ interface ExportRow extends Record<string, unknown> {
   readonly runtime: string;
   readonly repository: string;
   readonly incomplete: number;
+  readonly unpriced: number;
   readonly quantities: Readonly<Record<FocusBucket, string>>;
   readonly costs: Readonly<Record<FocusBucket, string>>;
 }
@@ -20,14 +21,16 @@ interface ExportRow extends Record<string, unknown> {
 /** Rollup rows that are read at once; an export of any size needs the memory of one page. */
 const pageRows = 2_000;
 
+// Entries of versions before have the cost of what was billed by number and not the number.
+const requests = 'CASE WHEN other_usd <> 0 THEN greatest(requests, 1) ELSE requests END';
 const keys = 'session_id, day, provider, model, kind, price_book, cost_centre';
 const pageStatement = `
   SELECT jsonb_build_array(session_id, day, provider, model, kind, price_book, cost_centre) AS key,
-    project_id AS project, agent, subject AS "user", runtime, incomplete,
+    project_id AS project, agent, subject AS "user", runtime, incomplete, unpriced,
     coalesce((SELECT coalesce(s.repository ->> 'url', s.repository ->> 'name', s.repository ->> 'path')
       FROM sessions s WHERE s.id = session_id), '') AS repository,
     jsonb_build_object('input', input_tokens::text, 'output', output_tokens::text, 'cacheRead', cache_read_tokens::text,
-      'cacheWrite', cache_write_tokens::text, 'other', '1', 'compute', trim_scale(slot_seconds)::text) AS quantities,
+      'cacheWrite', cache_write_tokens::text, 'other', ${requests}::text, 'compute', trim_scale(slot_seconds)::text) AS quantities,
     jsonb_build_object('input', trim_scale(input_usd)::text, 'output', trim_scale(output_usd)::text,
       'cacheRead', trim_scale(cache_read_usd)::text, 'cacheWrite', trim_scale(cache_write_usd)::text,
       'other', trim_scale(other_usd)::text, 'compute', trim_scale(compute_usd)::text) AS costs
@@ -57,8 +60,7 @@ function* chargesOf(row: ExportRow): Generator<FocusCharge> {
   const [sessionId, day, provider, model, kind, priceBook, costCentre] = row.key;
   for (const bucket of focusBuckets) {
     const [quantity, usd] = [row.quantities[bucket], row.costs[bucket]];
-    const isUsed = usd !== '0' || (bucket !== 'other' && quantity !== '0');
-    if (!isUsed) continue;
+    if (usd === '0' && quantity === '0') continue;
     const { project, agent, user, runtime, repository } = row;
     yield {
       sessionId,
@@ -77,6 +79,8 @@ function* chargesOf(row: ExportRow): Generator<FocusCharge> {
       quantity,
       usd,
       complete: row.incomplete === 0,
+      // a correction that prices what had no price takes it back: it is priced itself
+      unpriced: row.unpriced > 0,
     };
   }
 }

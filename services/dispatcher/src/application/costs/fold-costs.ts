@@ -26,24 +26,39 @@ export async function rebuildCosts(database: Database): Promise<void> {
     await tx.query(longStatements);
     const [cursors] = await tx.query<Cursors>(`${readCursors} FOR UPDATE`);
     for (const name of names) await tx.query(`DELETE FROM ${name}`);
-    await foldUpTo(tx, { xid: '0', session_days_xid: '0', to: cursors?.to ?? '0' });
+    await foldUpTo(tx, { xid: '0', session_days_xid: '0', served_xid: '0', to: cursors?.to ?? '0' });
   });
 }
 
 /** Up to where the rollups are, and up to where they can be brought; transaction ids. */
-type Cursors = Readonly<Record<'xid' | 'session_days_xid' | 'to', string>>;
-const readCursors = `SELECT xid::text, session_days_xid::text, pg_snapshot_xmin(pg_current_snapshot())::text AS "to"
+type Cursors = Readonly<Record<'xid' | 'session_days_xid' | 'served_xid' | 'to', string>>;
+const readCursors = `SELECT xid::text, session_days_xid::text, served_xid::text, pg_snapshot_xmin(pg_current_snapshot())::text AS "to"
   FROM cost_fold`;
 
-async function foldUpTo(tx: Transaction, { xid, session_days_xid: behind, to }: Cursors): Promise<boolean> {
-  // What a dispatcher of the version before has folded without it.
-  if (behind !== xid) await tx.query(foldStatement(['cost_session_days']), [behind, xid]);
+async function foldUpTo(tx: Transaction, cursors: Cursors): Promise<boolean> {
+  const { xid, session_days_xid: daysXid, served_xid: servedXid, to } = cursors;
+  // What a dispatcher of a version before has folded without them.
+  if (daysXid !== xid) await tx.query(foldStatement(['cost_session_days']), [daysXid, xid]);
+  if (servedXid !== xid) {
+    await tx.query(foldStatement(['cost_served_days']), [servedXid, xid]);
+    await tx.query(foldRequests, [servedXid, xid]);
+  }
   const [folded] = await tx.query<{ count: number }>(foldStatement(names), [xid, to]);
-  await tx.query('UPDATE cost_fold SET xid = $1::xid8, session_days_xid = $1::xid8, folded_at = now()', [to]);
+  await tx.query(
+    'UPDATE cost_fold SET xid = $1::xid8, session_days_xid = $1::xid8, served_xid = $1::xid8, folded_at = now()',
+    [to],
+  );
   return (folded?.count ?? 0) > 0;
 }
 
 const finest = rollups.cost_sessions;
+
+/** Adds the requests of a span alone, to rows that a fold without them has made. */
+const foldRequests = `
+  UPDATE cost_sessions c SET requests = c.requests + e.requests
+  FROM (SELECT ${finest.keys.join(', ')}, sum(requests) AS requests FROM cost_entries
+    WHERE xid >= $1::xid8 AND xid < $2::xid8 AND requests <> 0 GROUP BY ${finest.keys.join(', ')}) e
+  WHERE (${finest.keys.map((key) => `c.${key}`).join(', ')}) = (${finest.keys.map((key) => `e.${key}`).join(', ')})`;
 
 /**
  * What was put right while its month still ran is no correction to FOCUS, whose corrections are those of a billing period
@@ -62,9 +77,9 @@ function foldStatement(into: readonly RollupName[]): string {
   const grouped = columns.map((column) => (column === 'kind' ? 'folded_kind' : column));
   const summed = Object.entries(finest.sums).map(([column, from]) => `sum(${from}) AS ${column}`);
   return `WITH fine AS MATERIALIZED (
-      SELECT ${read.join(', ')}, ${summed.join(', ')} FROM (
+      SELECT ${read.join(', ')}, coalesce(served_model, model) AS served_model, ${summed.join(', ')} FROM (
         SELECT *, ${foldedKind} AS folded_kind FROM cost_entries WHERE xid >= $1::xid8 AND xid < $2::xid8) AS entries
-      GROUP BY ${grouped.join(', ')}),
+      GROUP BY ${grouped.join(', ')}, served_model),
     ${into.map((name) => `into_${name} AS (${addTo(name)})`).join(',\n    ')}
     SELECT count(*)::int AS count FROM fine`;
 }

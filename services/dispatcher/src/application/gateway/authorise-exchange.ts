@@ -9,6 +9,8 @@ import type { Transaction } from '../ports/transaction.ts';
 /** A model exchange whose caller is known: the server by its certificate, the attempt by its relay token. */
 export interface AuthorisedCaller {
   readonly claim: AttemptClaim;
+  /** The session's project, which may have prices of its own. */
+  readonly project: string;
   /** The session's model. */
   readonly model: string;
   /** What the session's policy, frozen at its start, says to the gateway. */
@@ -25,6 +27,7 @@ export function modelsOf(caller: AuthorisedCaller): string[] {
 interface TokenRow extends Record<string, unknown> {
   readonly session_id: string;
   readonly attempt: number;
+  readonly project_id: string;
   readonly relay_token_hash: string;
   readonly live: boolean;
   readonly model: string;
@@ -44,8 +47,8 @@ export async function authoriseExchange(
 ): Promise<AuthorisedCaller> {
   const hash = createHash('sha256').update(token).digest();
   const rows = await database.query<TokenRow>(
-    `SELECT a.session_id, a.attempt, a.relay_token_hash, s.model, s.policy -> 'gateway' AS rules,
-       s.policy -> 'providerTools' AS provider_tools,
+    `SELECT a.session_id, a.attempt, a.relay_token_hash, s.project_id, s.model,
+       s.policy -> 'gateway' AS rules, s.policy -> 'providerTools' AS provider_tools,
        a.state = 'live' AND s.attempt = a.attempt AND s.state IN ('starting', 'running') AS live
      FROM attempts a JOIN sessions s ON s.id = a.session_id
      WHERE a.relay_token_hash = $1 AND a.server_id = $2`,
@@ -56,7 +59,13 @@ export async function authoriseExchange(
     throw new CodedError('unauthenticated', 'The relay token is not one of an attempt on this server.');
   const claim = { sessionId: row.session_id, attempt: row.attempt, serverId };
   if (!row.live) throw staleAttempt(claim);
-  return { claim, model: row.model, rules: row.rules ?? {}, providerTools: row.provider_tools ?? [] };
+  return {
+    claim,
+    project: row.project_id,
+    model: row.model,
+    rules: row.rules ?? {},
+    providerTools: row.provider_tools ?? [],
+  };
 }
 
 function isEqual(storedHex: string, hash: Buffer): boolean {

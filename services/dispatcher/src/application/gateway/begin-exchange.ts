@@ -19,6 +19,7 @@ import type { PlannedExchange } from '@lemniscate/shared/budget/worst-case.ts';
 export interface BeginDeps extends HoldDeps {
   readonly database: Database;
   readonly newId: NewId;
+  /** The one of the session's project. */
   readonly priceBook: PriceBook;
   /** This process, so that another one can tell what it left open. */
   readonly gatewayId: string;

@@ -10,15 +10,22 @@ export interface CostNow {
   readonly tokens: TokenBuckets;
   /** Null: unpriced. */
   readonly costs: CostParts | null;
+  /** What the provider bills by number. */
+  readonly requests: number;
 }
 
 /** What is added to the cost entries of an exchange. */
 export interface CostChange {
   readonly tokens: TokenBuckets;
   readonly costs: CostParts;
+  readonly requests: number;
   /** 1: it has no price; -1: it had none before, and has one now. */
   readonly unpriced: number;
 }
+
+/** Searches that the provider ran. */
+export const searchesOf = (responses: readonly ResponseUsage[]): number =>
+  responses.reduce((sum, { webSearches }) => sum + webSearches, 0);
 
 const nothing = new Decimal(0);
 const free: CostParts = {
@@ -36,13 +43,13 @@ const free: CostParts = {
  */
 export function changeOfCost(
   before: UsageBefore,
-  { tokens, costs }: CostNow,
+  { tokens, costs, requests }: CostNow,
   call: CallFacts,
   book: PriceBook,
 ): CostChange {
   const now = costs ?? free;
   const unpriced = Number(costs === null);
-  if (before.state === 'begun') return { tokens, costs: now, unpriced };
+  if (before.state === 'begun') return { tokens, costs: now, requests, unpriced };
   const billed = new Decimal(before.costUsd ?? 0);
   const was = (billed.isZero() ? null : partsOf(before, call, book)) ?? free;
   const input = now.input.minus(was.input);
@@ -60,6 +67,7 @@ export function changeOfCost(
       cacheWrite1hTokens: tokens.cacheWrite1hTokens - before.tokens.cacheWrite1hTokens,
     },
     costs: { input, output, cacheRead, cacheWrite, other },
+    requests: requests - searchesOf(before.served?.responses ?? []),
     unpriced: unpriced - Number(before.costUsd === null),
   };
 }

@@ -52,11 +52,13 @@ export function checkExchange(
   const maxTokens = rules.maxTokens(body);
   if (maxTokens > mostTokens)
     throw new CodedError('request_invalid', `An answer has at most ${mostTokens} tokens, not ${maxTokens}.`);
+  const searches = rules.boundSearches(needed.data);
   return {
     claim: caller.claim,
+    project: caller.project,
     endpoint,
     targets: targetsOf(deps, caller, endpoint, needed.data.model),
-    body: rules.prepare(needed.data),
+    body: rules.prepare(searches.body),
     headers: Object.fromEntries(
       passedHeaders.flatMap((name) => {
         const value = textOf(headers[name]);
@@ -65,6 +67,7 @@ export function checkExchange(
     ),
     requestBytes: bytes.byteLength,
     maxTokens,
+    webSearches: searches.most,
   };
 }
 

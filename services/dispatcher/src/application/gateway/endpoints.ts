@@ -2,6 +2,8 @@ import type { GatewayExceptions, RequestCheck } from '@lemniscate/shared/model/g
 import { checkChatRequest } from '@lemniscate/shared/model/gateway-openai-chat.ts';
 import { checkResponsesRequest } from '@lemniscate/shared/model/gateway-openai-responses.ts';
 import { checkAnthropicCount, checkAnthropicRequest } from '@lemniscate/shared/model/gateway-request.ts';
+import { boundAnthropicSearches, boundResponsesSearches } from '@lemniscate/shared/model/web-searches.ts';
+import type { BoundedSearches } from '@lemniscate/shared/model/web-searches.ts';
 import type { UsageWire } from '@lemniscate/shared/model/usage-meter.ts';
 import type { ModelEndpoint } from '../ports/model-provider.ts';
 import type { ErrorShape } from './wire-error.ts';
@@ -24,6 +26,8 @@ export interface GatewayEndpoint {
   check(body: unknown, beta: string | undefined, exceptions: GatewayExceptions): RequestCheck;
   /** Most tokens that the answer can have. */
   maxTokens(body: Json): number;
+  /** Bounds what the provider bills by number beside the tokens. */
+  boundSearches(body: Json): BoundedSearches;
   /** The body as the provider gets it. */
   prepare(body: Json): Json;
 }
@@ -43,6 +47,7 @@ export const gatewayEndpoints: Readonly<Record<ModelEndpoint, GatewayEndpoint>> 
     limitsCacheReads: false,
     check: checkAnthropicRequest,
     maxTokens: (body) => countOf(body['max_tokens']),
+    boundSearches: boundAnthropicSearches,
     prepare: (body) => body,
   },
   'anthropic-count': {
@@ -52,6 +57,7 @@ export const gatewayEndpoints: Readonly<Record<ModelEndpoint, GatewayEndpoint>> 
     limitsCacheReads: false,
     check: checkAnthropicCount,
     maxTokens: () => 0,
+    boundSearches: withoutSearches,
     prepare: (body) => body,
   },
   'openai-responses': {
@@ -61,6 +67,7 @@ export const gatewayEndpoints: Readonly<Record<ModelEndpoint, GatewayEndpoint>> 
     limitsCacheReads: true,
     check: (body, _beta, exceptions) => checkResponsesRequest(body, exceptions),
     maxTokens: (body) => countOf(body['max_output_tokens']),
+    boundSearches: boundResponsesSearches,
     // Stored unless told otherwise, and then whoever has the key can read it back.
     prepare: (body) => ({ ...body, store: false }),
   },
@@ -71,9 +78,15 @@ export const gatewayEndpoints: Readonly<Record<ModelEndpoint, GatewayEndpoint>> 
     limitsCacheReads: true,
     check: (body, _beta, exceptions) => checkChatRequest(body, exceptions),
     maxTokens: (body) => countOf(body['max_completion_tokens'] ?? body['max_tokens']),
+    boundSearches: withoutSearches,
     prepare: withUsage,
   },
 };
+
+/** No tool of this request runs at the provider. */
+function withoutSearches(body: Json): BoundedSearches {
+  return { body, most: 0 };
+}
 
 function countOf(bound: unknown): number {
   return typeof bound === 'number' && bound > 0 ? bound : unboundedTokens;

@@ -10,6 +10,7 @@ export interface ExchangeTarget {
 /** A request that has passed every check of the gateway. */
 export interface CheckedExchange {
   readonly claim: AttemptClaim;
+  readonly project: string;
   readonly endpoint: ModelEndpoint;
   /** The asked model first, then what the policy names instead. */
   readonly targets: readonly [ExchangeTarget, ...ExchangeTarget[]];
@@ -17,6 +18,8 @@ export interface CheckedExchange {
   readonly headers: Readonly<Record<string, string>>;
   readonly requestBytes: number;
   readonly maxTokens: number;
+  /** Most searches that the provider may run for it. */
+  readonly webSearches: number;
 }
 
 /** Where the answer goes. */

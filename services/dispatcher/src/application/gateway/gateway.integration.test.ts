@@ -424,24 +424,51 @@ test('a client that reads slowly holds the provider up', async () => {
   assert.ok((await textOf(response)).endsWith(stop));
 });
 
-test('budgets of tokens, cost and time are asked before the provider, end with 402 and stop the session', async () => {
-  play = () => answer('msg_budget');
-  for (const [budgets, reason] of [
-    [{ maxTokens: 100 }, 'budget_tokens'],
-    [{ maxCostUsd: '0.0001' }, 'budget_cost'],
-  ] as const) {
+for (const [budgets, reason] of [
+  [{ maxTokens: 100 }, 'budget_tokens'],
+  [{ maxCostUsd: '0.0001' }, 'budget_cost'],
+  [{ maxMinutes: 1, maxExtensions: 0 }, 'time_budget'],
+] as const)
+  test(`budgets of tokens, cost and time are asked before the provider: ${reason} ends with 402 and stops the session`, async () => {
     const { claim, token } = await openSession({ policy: { budgets } });
-    play = () => answer(`msg_${reason}`);
+    let heard = 0;
+    play = () => {
+      heard += 1;
+      return answer(`msg_${reason}_${heard}`);
+    };
     await textOf(await ask(token));
     await settledUsage(claim);
+    assert.equal(heard, 1);
+    // a minute and a half later; tokens and cost do not mind
+    await record.database.query(
+      `UPDATE sessions SET running_at = running_at - interval '90 seconds' WHERE id = $1`,
+      [claim.sessionId],
+    );
     const refused = await errorOf(await ask(token));
     assert.deepEqual([refused.status, refused.type], [402, 'billing_error']);
     assert.match(refused.message, new RegExp(reason));
+    assert.equal(heard, 1, 'the provider heard of what was refused');
+    assert.equal((await usageOf(claim)).length, 1);
     const [row] = await record.database.query('SELECT stop_reason FROM sessions WHERE id = $1', [
       claim.sessionId,
     ]);
     assert.equal(row?.['stop_reason'], reason);
-  }
+  });
+
+test('a search without a bound of its own goes to the provider with one', async () => {
+  const { claim, token } = await openSession({ policy: { providerTools: ['web_search'] } });
+  let tools: unknown;
+  play = ({ body }) => {
+    ({ tools } = body);
+    return answer('msg_search');
+  };
+  const search = { type: 'web_search_20250305', name: 'web_search' };
+  await textOf(await ask(token, { tools: [search, { ...search, max_uses: 2 }] }));
+  await settledUsage(claim);
+  assert.deepEqual(tools, [
+    { ...search, max_uses: 20 },
+    { ...search, max_uses: 2 },
+  ]);
 });
 
 test('a response that was told before is billed once', async () => {

@@ -1,6 +1,7 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { addTokens, tokensOf } from '@lemniscate/shared/model/usage.ts';
 import type { Tracer } from '@lemniscate/shared/telemetry/tracer.ts';
+import { bookOfProject } from '@lemniscate/shared/model/price-book.ts';
 import { askProvider } from './ask-provider.ts';
 import type { AskDeps, Outcome } from './ask-provider.ts';
 import { beginExchange } from './begin-exchange.ts';
@@ -112,11 +113,13 @@ async function relayBilled(
     at,
     fallbackFor: how.fallbackFor,
   };
-  const usageId = await beginExchange(deps, exchange.claim, {
+  const priceBook = bookOfProject(deps.priceBook, exchange.project);
+  const usageId = await beginExchange({ ...deps, priceBook }, exchange.claim, {
     ...facts,
     endpoint: exchange.endpoint,
     requestBytes: exchange.requestBytes,
     maxTokens: exchange.maxTokens,
+    webSearches: exchange.webSearches,
   });
   const open = deps.open.open(usageId, exchange.claim);
   const outcome = createOutcome();

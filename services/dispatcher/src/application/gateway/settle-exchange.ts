@@ -1,6 +1,7 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { costOfCall, costPartsOfCall } from '@lemniscate/shared/model/cost.ts';
 import { Decimal } from '@lemniscate/shared/model/decimal.ts';
+import { bookOfProject } from '@lemniscate/shared/model/price-book.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import { addTokens, tokensOf } from '@lemniscate/shared/model/usage.ts';
 import type { ResponseUsage, TokenBuckets } from '@lemniscate/shared/model/usage.ts';
@@ -13,7 +14,7 @@ import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { appendUsageCost } from '../costs/append-cost.ts';
-import { changeOfCost } from './change-of-cost.ts';
+import { changeOfCost, searchesOf } from './change-of-cost.ts';
 import { lockToSettle } from './lock-session.ts';
 import { exchangeOf, findSameResponse, lockUsage, writeUsage } from './usage-row.ts';
 import type { SameResponse } from './usage-row.ts';
@@ -88,9 +89,10 @@ async function settle(
   const responses = known === null ? ended.responses : [];
   const tokens = addTokens(...responses.map(tokensOf));
   const call = { provider: ended.prices, model: ended.model, at: ended.at, batch: false };
-  const cost = costOfCall(responses, call, deps.priceBook);
+  const book = bookOfProject(deps.priceBook, session.project_id);
+  const cost = costOfCall(responses, call, book);
   const costUsd = cost === null ? null : cost.toFixed();
-  const costs = cost === null ? null : costPartsOfCall(responses, call, deps.priceBook);
+  const costs = cost === null ? null : costPartsOfCall(responses, call, book);
   const wasCut = before.state === 'cut';
   // One round trip for all that is written.
   const written = writeUsage(tx, ended, responses, tokens, costUsd);
@@ -98,10 +100,11 @@ async function settle(
     usageId: ended.usageId,
     provider: ended.provider,
     model: ended.model,
+    servedModel: responses[0]?.servedModel ?? null,
     at: ended.at,
-    priceBook: deps.priceBook.version,
+    priceBook: book.version,
     complete: ended.complete,
-    ...changeOfCost(before, { tokens, costs }, call, deps.priceBook),
+    ...changeOfCost(before, { tokens, costs, requests: searchesOf(responses) }, call, book),
     wasCut,
   });
   // A row that was cut is in the sums already.
