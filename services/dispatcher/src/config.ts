@@ -87,6 +87,8 @@ const dispatcherVariables = z.object({
   OPENAI_BASE_URL: variable.url('http:', 'https:').default('https://api.openai.com'),
   /** A file that names more providers, with references to their keys. */
   LEMNISCATE_PROVIDERS: variable.text().optional(),
+  /** A file of prices that lies over the built-in book, for the fleet and for projects. */
+  LEMNISCATE_PRICES: variable.text().optional(),
   /** A HashiCorp Vault that the file's references lead to, and what it knows the dispatcher by. */
   VAULT_ADDR: variable.url('http:', 'https:').optional(),
   VAULT_TOKEN: variable.secret().optional(),

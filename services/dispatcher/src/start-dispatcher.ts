@@ -14,6 +14,7 @@ import { createRedisServerLines } from './adapters/redis/server-lines.ts';
 import { createConfiguredIssuer } from './adapters/create-issuer.ts';
 import { createModels } from './adapters/model/create-models.ts';
 import { readPolicyFile } from './adapters/policy-file.ts';
+import { readPriceFile } from './adapters/price-file.ts';
 import { createAuditProofs } from './adapters/postgres/audit-proofs.ts';
 import { createAuditSearch } from './adapters/postgres/audit-search.ts';
 import { createAuditReader } from './adapters/postgres/audit-reader.ts';
@@ -115,6 +116,7 @@ async function build(
     );
   const budgetDefaults = budgetDefaultsOf(config);
   const policy = await readPolicyFile(config.LEMNISCATE_DEFAULT_POLICY, budgetDefaults);
+  const priceBook = await readPriceFile(config.LEMNISCATE_PRICES, readPinnedPriceBook());
   const models = await createModels(config, clock, process.env);
   parts.defer(models.close);
   const masterKeys = masterKeysOf(config);
@@ -145,7 +147,6 @@ async function build(
   const servers = reachServers(called, { ...reach, lines });
   // Placements under way still speak to servers: the workers end first.
   parts.defer(() => delivery.queue.close(closeMs));
-  const priceBook = readPinnedPriceBook();
   const settings = new Map(await settingsOfDispatcher(config)).set('price book', priceBook.version);
   await recordSettings({ database, audit, self }, settings);
   const guarded = createGuardedFetch({

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { after, before, describe, test } from 'node:test';
@@ -59,6 +61,16 @@ describe('a dispatcher that cannot start says why', () => {
       async () => ({ LEMNISCATE_HOST: '0.0.0.0' }),
       'configuration_invalid',
       /LEMNISCATE_LOCAL_LOGIN/,
+    ],
+    [
+      'a price file with a negative number',
+      async () => {
+        const file = join(await mkdtemp(join(tmpdir(), 'lemniscate-prices-')), 'prices.yaml');
+        await writeFile(file, 'providers: {house: {models: {m: {perMTok: {input: -1, output: 1}}}}}');
+        return { LEMNISCATE_PRICES: file };
+      },
+      'configuration_invalid',
+      /LEMNISCATE_PRICES: .*providers\.house: .*a price cannot be negative/,
     ],
     [
       'no Postgres',

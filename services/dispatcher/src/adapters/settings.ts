@@ -5,6 +5,7 @@ import type { DispatcherConfig } from '../config.ts';
 /** Variables that name a file whose content is part of the configuration. */
 const files = [
   'LEMNISCATE_DEFAULT_POLICY',
+  'LEMNISCATE_PRICES',
   'LEMNISCATE_PROVIDERS',
   'LEMNISCATE_TLS_CA',
   'LEMNISCATE_TLS_CERT',

@@ -4,6 +4,7 @@ import { checkExchange } from './check-exchange.ts';
 
 const caller = {
   claim: { sessionId: 's', attempt: 1, serverId: 'a' },
+  project: 'local',
   model: 'm',
   rules: {},
   providerTools: [],
