@@ -315,7 +315,7 @@ test('a correction appends the difference once, and FOCUS marks it where its mon
      VALUES ('correction', $1, '2020-01-15', 'local', 'default', 'p', 'native', 'scripted', $2, 2.5)`,
     [claim.sessionId, model],
   );
-  await foldAll();
+  await foldAll(record.database);
   const past = await call('GET', '/v1/costs/export?from=2020-01-01&to=2020-02-01');
   const [, corrections = ''] = past.text.trimEnd().split('\r\n');
   assert.ok(corrections.startsWith('2.5,') && corrections.includes(',Correction,'), past.text);

@@ -21,7 +21,7 @@ interface BudgetRow extends Record<string, unknown> {
   readonly granted: number;
 }
 
-/** The dearest ones are told apart; a scraper is no place for a report. */
+/** What has no price, and then the dearest ones, are told apart; a scraper is no place for a report. */
 const mostRows = 500;
 
 /**
@@ -36,7 +36,7 @@ export async function costMetrics(tx: Transaction): Promise<MetricFamily[]> {
          sum(cache_read_tokens)::float8 AS cache_read, sum(cache_write_tokens)::float8 AS cache_write,
          sum(input_usd + output_usd + cache_read_usd + cache_write_usd + other_usd + compute_usd)::float8 AS usd
        FROM cost_days WHERE day >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
-       GROUP BY 1, 2, 3 ORDER BY usd DESC LIMIT ${mostRows}`,
+       GROUP BY 1, 2, 3 ORDER BY sum(unpriced) > 0 DESC, usd DESC LIMIT ${mostRows}`,
     ),
     tx.query<BudgetRow>(
       `SELECT scope, name, amount_usd::float8 AS amount, granted_usd::float8 AS granted FROM cost_budgets
