@@ -36,6 +36,7 @@ projects:
       anthropic:
         models:
           claude-sonnet-4-6: {perMTok: {input: 2, output: 12}}
+          claude-haiku-4-5: {perMTok: {input: 1, output: 4}}
 `;
 
 test('a file of prices lies over the book: for the fleet, and for a project alone', () => {
@@ -46,6 +47,8 @@ test('a file of prices lies over the book: for the fleet, and for a project alon
   assert.equal(outputOf(other, 'anthropic', 'claude-sonnet-4-6'), '15');
   assert.equal(outputOf(shop, 'anthropic', 'claude-sonnet-4-6'), '12');
   assert.equal(outputOf(shop, 'anthropic', 'claude-opus-4-5'), '25');
+  // under which the same model is served
+  assert.equal(outputOf(shop, 'anthropic', 'claude-haiku-4-5-20251001'), '4');
 });
 
 test('the version of a book tells the content of the file and whose it is', () => {

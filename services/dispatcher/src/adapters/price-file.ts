@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readGivenPriceBook } from '@lemniscate/shared/model/given-price-book.ts';
-import { overlayBook } from '@lemniscate/shared/model/price-book.ts';
+import { overlayBook, withKnownIds } from '@lemniscate/shared/model/price-book.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 
 /** Price books by the name of their provider, or by what its `prices` names. */
@@ -48,7 +48,7 @@ export function readPrices(text: string, book: PriceBook): PriceBook {
 function layOver(book: PriceBook, providers: Readonly<Record<string, unknown>>, where: string): PriceBook {
   return Object.entries(providers).reduce((lower, [provider, given]) => {
     try {
-      return overlayBook(lower, readGivenPriceBook(given, provider));
+      return overlayBook(lower, withKnownIds(readGivenPriceBook(given, provider), lower));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new CodedError('price_book_invalid', `${where}.${provider}: ${why}`, { where }, error);

@@ -8,7 +8,7 @@ import {
 } from '@lemniscate/shared/costs/cost-report.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { readGivenPriceBook } from '@lemniscate/shared/model/given-price-book.ts';
-import { overlayBook } from '@lemniscate/shared/model/price-book.ts';
+import { overlayBook, withKnownIds } from '@lemniscate/shared/model/price-book.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
 import { setBudget, setCostCentre, setPoolPrice } from '../application/costs/budgets.ts';
 import { correctCosts } from '../application/costs/correct-costs.ts';
@@ -152,7 +152,7 @@ export function registerCostAdminRoutes(app: App, deps: CostAdminDeps): void {
       const book =
         prices === undefined
           ? priceBook
-          : overlayBook(priceBook, readGivenPriceBook(prices, correction.provider));
+          : overlayBook(priceBook, withKnownIds(readGivenPriceBook(prices, correction.provider), priceBook));
       return actOnCosts(deps, person, costChain(null), async (tx) => {
         const result = await correctCosts(tx, correction, book);
         // a person's words stay with the cost entries; the log commits to them

@@ -10,6 +10,7 @@ import { noTokens } from '@lemniscate/shared/model/usage.ts';
 import { registerCostAdminRoutes } from '../../http/costs-admin-routes.ts';
 import { registerCostRoutes } from '../../http/costs-routes.ts';
 import { foldAll } from '../../testing/traffic/costs.ts';
+import { createTestExchanges } from '../../testing/traffic/exchanges.ts';
 import { servePeople } from '../../testing/traffic/apps.ts';
 import type { TestApp } from '../../testing/traffic/apps.ts';
 import { createTestRecord } from '../../testing/traffic/record.ts';
@@ -323,6 +324,21 @@ test('a correction appends the difference once, and FOCUS marks it where its mon
   assert.equal((await call('POST', '/v1/costs/corrections', negative)).status, 400);
   // With the book as it was nothing stays corrected.
   await record.database.transaction((tx) => correctCosts(tx, { ...wrong, reason: 'back' }, priceBook));
+});
+
+test('a given price holds for the ids under which the same model is served', async () => {
+  const asked = 'claude-haiku-4-5';
+  const claim = await openTestSession(record);
+  await createTestExchanges(record).spend(claim, asked, { servedModel: `${asked}-20251001` });
+  const { text } = await call('POST', '/v1/costs/corrections', {
+    provider: 'anthropic',
+    model: asked,
+    from: '2000-01-01',
+    to: '2100-01-01',
+    reason: 'as agreed',
+    prices: { models: { [asked]: { perMTok: { input: 1, output: 4 } } } },
+  });
+  assert.deepEqual(JSON.parse(text), { corrected: 1, differenceUsd: '-1', leftOut: 0 });
 });
 
 test('a pool’s slots cost its price, and cost centres stand on what comes after', async () => {
