@@ -67,13 +67,15 @@ export interface ShortBudget extends Record<string, unknown> {
   readonly name: string;
   readonly short: string;
   readonly amount: string;
-  /** A model of this session's exchanges of the month that has no price; null: every one is priced. */
+  /** One of this session's exchanges of the month that has no price; null: every one is priced. */
   readonly unpriced: UnpricedExchange | null;
 }
 
 interface UnpricedExchange {
   readonly id: string;
   readonly provider: string;
+  readonly served: string;
+  /** The model that was asked, by which a correction finds it. */
   readonly model: string;
 }
 
@@ -99,8 +101,11 @@ export async function drawSlices(
   return null;
 }
 
-function unpricedWords({ scope, name }: ShortBudget, { id, provider, model }: UnpricedExchange): string {
-  return `The ${scope} ${name} has a budget of money, but what this session used of the model ${model} (${id}) has no price. Add the price and run "lemniscate costs correct ${provider} ${model}".`;
+function unpricedWords(
+  { scope, name }: ShortBudget,
+  { id, provider, model, served }: UnpricedExchange,
+): string {
+  return `The ${scope} ${name} has a budget of money, but what this session used of the model ${served} (${id}) has no price. Add the price and run "lemniscate costs correct ${provider} ${model}".`;
 }
 
 /**
@@ -111,7 +116,8 @@ export async function shortBudgets(tx: Transaction, escrow: Escrow): Promise<Sho
   return tx.query<ShortBudget>(
     `WITH held AS (
        SELECT coalesce(sum(${heldUsd}), 0) AS usd,
-         (array_agg(jsonb_build_object('id', id, 'provider', provider, 'model', coalesce(served_model, model)) ORDER BY id)
+         (array_agg(jsonb_build_object('id', id, 'provider', provider, 'model', model,
+           'served', coalesce(served_model, model)) ORDER BY id)
            FILTER (WHERE state <> 'begun' AND cost_usd IS NULL))[1] AS unpriced
        FROM usage WHERE session_id = $1 AND begun_at >= ${thisMonth} AT TIME ZONE 'UTC')
      SELECT b.scope, b.name, trim_scale(b.amount_usd)::text AS amount,

@@ -11,6 +11,7 @@ import { createTestRecord } from '../../testing/traffic/record.ts';
 import type { TestRecord } from '../../testing/traffic/record.ts';
 import { openTestSession } from '../../testing/traffic/session.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
+import { rollUp } from '../delegation/roll-up.ts';
 import { readTotals } from '../gateway/usage-totals.ts';
 import { correctCosts } from './correct-costs.ts';
 import { reportCosts } from './report-costs.ts';
@@ -143,4 +144,34 @@ test('a project’s own prices hold for its exchanges, and correct nothing of th
   // the session that was priced without them
   assert.equal(differenceUsd, '-3');
   assert.equal((await costOf(claim)).report, '12');
+});
+
+test('a correction of a sub-agent reaches those above it that have counted its cost already', async () => {
+  const model = 'claude-opus-4-6';
+  const [top, middle, child] = [
+    await openTestSession(record),
+    await openTestSession(record),
+    await openTestSession(record),
+  ];
+  await exchanges.spend(child, model, {});
+  const heldBy = async ({ sessionId }: AttemptClaim): Promise<string> =>
+    (await record.database.transaction((tx) => readTotals(tx, sessionId))).held_usd;
+  for (const [sub, parent] of [
+    [child, middle],
+    [middle, top],
+  ] as const) {
+    await record.database.query('UPDATE sessions SET parent_id = $2 WHERE id = $1', [
+      sub.sessionId,
+      parent.sessionId,
+    ]);
+    await record.database.transaction((tx) => rollUp(tx, parent.sessionId, sub.sessionId));
+  }
+  assert.deepEqual([await heldBy(middle), await heldBy(top)], ['25', '25']);
+  await correct(model, given({ [model]: { perMTok: { input: 5, output: 30 } } }));
+  assert.deepEqual([await heldBy(middle), await heldBy(top)], ['30', '30']);
+  // of a session that nobody has counted yet only its own rows say it
+  const alone = await openTestSession(record);
+  await exchanges.spend(alone, model, {});
+  await correct(model);
+  assert.deepEqual([await heldBy(top), await heldBy(alone)], ['25', '25']);
 });

@@ -39,21 +39,33 @@ const correct = (model: string) =>
     ),
   );
 
-test('a session with unpriced usage is stopped by a budget of its project, until the price is there', async () => {
-  const model = 'claude-opus-4-5';
-  await setProjectBudget('1000');
-  const claim = await openTestSession(record);
-  const usageId = await exchanges.spend(claim, model, elsewhere);
-  await assert.rejects(exchanges.begin(claim, model), (error: Error) => {
-    assert.match(error.message, /project local has a budget of money/);
-    assert.ok(error.message.includes(`the model ${model} (${usageId}) has no price`), error.message);
-    assert.ok(error.message.includes(`lemniscate costs correct anthropic ${model}`), error.message);
-    return true;
+for (const [scope, name] of [
+  ['project', 'local'],
+  ['agent', 'default'],
+] as const)
+  test(`a session with unpriced usage is stopped by a budget of its ${scope}, until the price is there`, async (t) => {
+    // another model served than the one that was asked, by which a correction finds it
+    const [model, servedModel] = ['claude-opus-4-5', 'claude-opus-4-1'];
+    const setTo = (amount: string | null) =>
+      record.database.transaction((tx) => setBudget(tx, scope, name, amount));
+    await setTo('1000');
+    t.after(() => setTo(null));
+    const claim = await openTestSession(record);
+    const usageId = await exchanges.spend(claim, model, {
+      ...elsewhere,
+      servedModel,
+      parts: [output(1_000)],
+    });
+    await assert.rejects(exchanges.begin(claim, model), (error: Error) => {
+      assert.ok(error.message.includes(`The ${scope} ${name} has a budget of money`), error.message);
+      assert.ok(error.message.includes(`the model ${servedModel} (${usageId}) has no price`), error.message);
+      assert.ok(error.message.includes(`lemniscate costs correct anthropic ${model}`), error.message);
+      return true;
+    });
+    await record.database.query('UPDATE sessions SET stop_reason = NULL WHERE id = $1', [claim.sessionId]);
+    await correct(model);
+    await exchanges.begin(claim, model);
   });
-  await record.database.query('UPDATE sessions SET stop_reason = NULL WHERE id = $1', [claim.sessionId]);
-  await correct(model);
-  await exchanges.begin(claim, model);
-});
 
 test('a budget of a project refuses a model without a price before it is asked', async () => {
   await setProjectBudget('1000');
