@@ -97,6 +97,8 @@ describe('deficit round robin', () => {
         whole.length,
         lanes.reduce((sum, each) => sum + each.waiting, 0),
       );
+      for (const step of [1, 2, 5])
+        assert.deepEqual(serve(lanes, step), whole, `${step} at a time: ${JSON.stringify(lanes)}`);
     }
   });
 });

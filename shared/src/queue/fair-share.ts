@@ -51,7 +51,7 @@ export function shareSlots(lanes: readonly Lane[], cursor: Cursor, slots: number
   const deficits = new Map(lanes.map((lane) => [lane.name, 0]));
   for (const lane of open) deficits.set(lane.name, lane.deficit);
   const picks: string[] = [];
-  const heaviest = Math.max(...open.map((lane) => lane.weight));
+  let heaviest = heaviestOf(open);
   let at = open.findIndex((lane) => lane.name >= cursor.lane);
   if (at === -1) at = 0;
   let granted = cursor.granted && open[at]?.name === cursor.lane;
@@ -77,8 +77,14 @@ export function shareSlots(lanes: readonly Lane[], cursor: Cursor, slots: number
       if (open.length === 0)
         return { picks, deficits, cursor: { lane: `${lane.name}\u0001`, granted: false } };
       at %= open.length;
+      // The next call would not know of it.
+      heaviest = heaviestOf(open);
     } else at = (at + 1) % open.length;
   }
   const next = open[at];
   return { picks, deficits, cursor: next === undefined ? cursor : { lane: next.name, granted } };
+}
+
+function heaviestOf(lanes: readonly Pick<Lane, 'weight'>[]): number {
+  return Math.max(...lanes.map(({ weight }) => weight));
 }
