@@ -139,8 +139,7 @@ function ledgerPolicy(ledgers: readonly Reservations[]): Policy {
     choose: async (dispatcher, session) => {
       const [answer] =
         (await ledgers[dispatcher]?.reserve({
-          placementClass: 'default',
-          wishes: [{ operation: operation(session), mirror: null, pinned: null }],
+          wishes: [{ operation: operation(session), placementClass: 'default', mirror: null, pinned: null }],
           exclude: [],
         })) ?? [];
       if (answer?.kind !== 'reserved') throw new Error('the ledger has no room');

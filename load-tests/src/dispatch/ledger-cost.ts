@@ -22,8 +22,7 @@ export async function reservationCosts(
         const operation = `s_${round}-g1-0`;
         const from = performance.now();
         await ledger.reserve({
-          placementClass: 'default',
-          wishes: [{ operation, mirror: 'none', pinned: null }],
+          wishes: [{ operation, placementClass: 'default', mirror: 'none', pinned: null }],
           exclude: [],
         });
         times[index]?.push(performance.now() - from);

@@ -45,8 +45,7 @@ test('the model and the script in Redis spread sessions alike, at every step of 
     if (random() < 0.6 || held.length === 0) {
       const operation = `s_${step}-g1-0`;
       const [given] = await real.reserve({
-        placementClass: 'default',
-        wishes: [{ operation, mirror: null, pinned: null }],
+        wishes: [{ operation, placementClass: 'default', mirror: null, pinned: null }],
         exclude: [],
       });
       const modelled = model.reserve(0);

@@ -223,4 +223,110 @@ describe('admission', () => {
     assert.equal(server.orders.length, 150);
     assert.deepEqual(await fleet.sql('SELECT id FROM outbox'), []);
   });
+
+  const gpu = { requires: { labels: ['gpu'] } };
+  const arm = { requires: { architecture: 'arm64' } };
+
+  test('a project’s cap is one over all classes and all dispatchers', async () => {
+    const { fleet, dispatcher, server } = await oneServer(10);
+    server.says = { labels: ['gpu'], architecture: 'arm64' };
+    await server.heartbeat();
+    const other = await fleet.startDispatcher();
+    await projects(fleet, 'capped');
+    await fleet.sql(`UPDATE projects SET max_concurrent = 1 WHERE id = 'capped'`);
+    await fleet.sql(`INSERT INTO intake_pauses (scope, paused_by) VALUES ('fleet', 'p-1')`);
+    for (let round = 0; round < 4; round += 1)
+      await Promise.all(
+        [{}, gpu, arm].map((more, index) => open(index === 1 ? other : dispatcher, 'capped', more)),
+      );
+    // From here on each of them may go at once.
+    await fleet.sql('DELETE FROM intake_pauses');
+    for (let placed = 1; placed <= 12; placed += 1) {
+      await within(10_000, `number ${placed} is placed`, () => server.orders.length >= placed);
+      // What was ordered in the meantime, and what is on its way.
+      const [row] = await fleet.sql<{ count: number }>(
+        `SELECT count(*)::int AS count FROM sessions WHERE project_id = 'capped'
+         AND (state IN ('starting', 'running') OR (state = 'pending' AND phase = 'admitted'))`,
+      );
+      assert.equal(row?.count, 1, 'at the same time');
+      assert.equal(server.held.size, 1);
+      await finishOne(fleet, server);
+    }
+  });
+
+  test('a project whose sessions wait for two pools has one cap', async () => {
+    const fleet = await createTestFleet({
+      servers: [
+        { name: 'one', capacity: 10 },
+        { name: 'two', capacity: 10 },
+      ],
+    });
+    fleets.push(fleet);
+    const [one, two] = fleet.servers;
+    assert.ok(one && two);
+    const servers = `${one.url},${two.url};pool=night`;
+    const dispatchers = [await fleet.startDispatcher({ AGENT_SERVERS: servers })];
+    dispatchers.push(await fleet.startDispatcher({ AGENT_SERVERS: servers }));
+    await projects(fleet, 'capped');
+    await fleet.sql(`UPDATE projects SET max_concurrent = 1 WHERE id = 'capped'`);
+    await fleet.sql(`INSERT INTO intake_pauses (scope, paused_by) VALUES ('fleet', 'p-1')`);
+    const [first] = dispatchers;
+    assert.ok(first);
+    for (let round = 0; round < 4; round += 1) await open(first, 'capped');
+    await fleet.sql(`UPDATE projects SET pool = 'night' WHERE id = 'capped'`);
+    for (let round = 0; round < 4; round += 1) await open(first, 'capped');
+    const held = () => one.held.size + two.held.size;
+    await fleet.sql('DELETE FROM intake_pauses');
+    for (let placed = 1; placed <= 8; placed += 1) {
+      await within(
+        10_000,
+        `number ${placed} is placed`,
+        () => one.orders.length + two.orders.length >= placed,
+      );
+      const [row] = await fleet.sql<{ count: number }>(
+        `SELECT count(*)::int AS count FROM sessions WHERE project_id = 'capped'
+         AND (state IN ('starting', 'running') OR (state = 'pending' AND phase = 'admitted'))`,
+      );
+      assert.equal(row?.count, 1, 'at the same time');
+      assert.equal(held(), 1);
+      await finishOne(fleet, one.held.size > 0 ? one : two);
+    }
+    assert.ok(one.orders.length === 4 && two.orders.length === 4);
+  });
+
+  test('classes that the same servers take have turns with each other, with two dispatchers', async (context) => {
+    const { fleet, dispatcher, server } = await oneServer(2);
+    server.says = { labels: ['gpu'] };
+    await server.heartbeat();
+    await fleet.startDispatcher();
+    await projects(fleet, 'crowd', 'newcomer');
+    await Promise.all(Array.from({ length: 60 }, () => open(dispatcher, 'crowd')));
+    const delays: number[] = [];
+    for (let newcomer = 0; newcomer < 8; newcomer += 1) {
+      const { id } = await open(dispatcher, 'newcomer', gpu);
+      const before = server.orders.length;
+      const place = () => server.orders.findIndex(({ order }) => order.sessionId === id);
+      for (let turn = 0; turn < 40 && place() === -1; turn += 1) {
+        const seen = server.orders.length;
+        await finishOne(fleet, server);
+        await within(10_000, 'the next is placed', () => server.orders.length > seen);
+      }
+      assert.ok(place() >= 0, 'the newcomer was placed');
+      delays.push(place() - before);
+    }
+    context.diagnostic(`sessions that were placed before each newcomer: ${delays.join(' ')}`);
+    // Reserved jobs, two slots here, and one session of the other project.
+    assert.ok(Math.max(...delays) <= 2 + 1, delays.join(' '));
+  });
+
+  test('a class without a server holds up nobody', async () => {
+    const { fleet, dispatcher, server } = await oneServer(3);
+    await projects(fleet, 'a', 'b');
+    await Promise.all(Array.from({ length: queueDepth + 6 }, () => open(dispatcher, 'a', gpu)));
+    for (let index = 0; index < 3; index += 1) await open(dispatcher, 'b');
+    await within(10_000, 'those that have a server are placed', () => server.held.size === 3);
+    await open(dispatcher, 'b');
+    await finishOne(fleet, server);
+    await within(10_000, 'and so is the next', () => server.orders.length === 4);
+  });
 });

@@ -115,4 +115,34 @@ describe('a workstation', () => {
     });
     for (const key of ['nothing', weak.toString()]) await refused({ publicKeyPem: key, capacity: 1 });
   });
+
+  test('does not wait behind a hundred others that are silent', async () => {
+    const all: Joined[] = [];
+    for (let count = 0; count < 130; count += 1) {
+      const { body, status } = await join();
+      assert.equal(status, 201, JSON.stringify(body));
+      all.push(body);
+    }
+    // Who is asked for first is the first by name.
+    all.sort((left, right) => (left.serverId < right.serverId ? -1 : 1));
+    const last = all.pop();
+    assert.ok(last);
+    for (const { serverId } of all)
+      assert.equal((await create(pinnedTo(serverId))).status, 202, 'one waits for each of them');
+    const server = await startSimulatedAgentServer({
+      name: last.serverId,
+      capacity: 1,
+      authority: fleet.authority,
+      joined: { certificatePem: last.certificatePem, keyPem, port: 0 },
+      dispatcherUrl: () => last.internalUrl,
+    });
+    try {
+      server.startHeartbeats(200);
+      server.startFetching();
+      const { body } = await create(pinnedTo(last.serverId));
+      await within(20_000, 'its session is on it', () => server.held.has(body.id));
+    } finally {
+      await server.close();
+    }
+  });
 });

@@ -1,45 +1,45 @@
 import { admitSessions } from '../application/admission/admit-sessions.ts';
 import type { AdmitDeps } from '../application/admission/admit-sessions.ts';
-import { isAnyWaiting, waitingClasses } from '../application/admission/known-classes.ts';
+import { isAnyWaiting, waitingPools } from '../application/admission/known-classes.ts';
 import type { Log } from '../application/ports/log.ts';
 import { defaultPool, pinnedPool } from '../application/servers/configured-server.ts';
 import { startLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
 
-/** Admission of all classes. `kick` looks whether anybody waits. */
+/** Admission of all pools. `kick` looks whether anybody waits. */
 export interface Admission extends Loop {
   /** A session has just been opened or queued again: there is no need to look first. */
   opened(): void;
 }
 
-/** Classes take no turns with each other: a loop each, so that none waits for another one's servers. */
+/** Pools share no servers: a loop each, so that none waits for another one's. */
 export function startAdmission(deps: AdmitDeps & { readonly log: Log }): Admission {
   const loops = new Map<string, Loop>();
   const certain = new Set<string>();
   let stopped = false;
-  const loopOf = (placementClass: string): void => {
-    if (stopped || loops.has(placementClass)) return;
+  const loopOf = (pool: string): void => {
+    if (stopped || loops.has(pool)) return;
     loops.set(
-      placementClass,
+      pool,
       startLoop({
-        name: `admission of ${placementClass}`,
+        name: `admission of ${pool}`,
         everyMs: 1_000,
         log: deps.log,
         work: async () => {
           // Most kicks come from slots that were freed while nobody waits. A bite costs four statements under a lock; one
           // that finds nothing ran 14 times a session.
-          if (certain.delete(placementClass) || (await isAnyWaiting(deps.database, placementClass)))
-            await admitSessions(deps, placementClass);
+          if (certain.delete(pool) || (await isAnyWaiting(deps.database, pool)))
+            await admitSessions(deps, pool);
         },
       }),
     );
   };
   for (const usual of [defaultPool, pinnedPool]) loopOf(usual);
   const discovery = startLoop({
-    name: 'classes',
+    name: 'pools',
     everyMs: 1_000,
     log: deps.log,
-    work: async () => (await waitingClasses(deps.database)).forEach(loopOf),
+    work: async () => (await waitingPools(deps.database)).forEach(loopOf),
   });
   const kick = (): void => {
     for (const loop of loops.values()) loop.kick();
@@ -47,7 +47,7 @@ export function startAdmission(deps: AdmitDeps & { readonly log: Log }): Admissi
   return {
     kick,
     opened: () => {
-      // Which class it is in, nobody has said; nearly all are in the usual one, and the others look.
+      // Which pool it waits for, nobody has said; nearly all are in the usual one, and the others look.
       certain.add(defaultPool);
       kick();
     },

@@ -43,8 +43,9 @@ describe('the ledger of slots', () => {
     more: { placementClass?: string; mirror?: string } = {},
   ) => {
     const [answer] = await ledger.reserve({
-      placementClass: more.placementClass ?? 'default',
-      wishes: [{ operation, pinned, mirror: more.mirror ?? null }],
+      wishes: [
+        { operation, placementClass: more.placementClass ?? 'default', pinned, mirror: more.mirror ?? null },
+      ],
       exclude,
     });
     assert.ok(answer);
@@ -168,15 +169,36 @@ describe('the ledger of slots', () => {
     await Promise.all([server('a', 2), server('b', 1)]);
     const wishes = Array.from({ length: 5 }, (_, index) => ({
       operation: `s${index}-g1-0`,
+      placementClass: 'default',
       mirror: null,
       pinned: null,
     }));
-    const answers = await ledger.reserve({ placementClass: 'default', wishes, exclude: [] });
+    const answers = await ledger.reserve({ wishes, exclude: [] });
     assert.deepEqual(
       answers.map(({ kind }) => kind),
       ['reserved', 'reserved', 'reserved', 'full', 'full'],
     );
-    assert.deepEqual(await ledger.reserve({ placementClass: 'default', wishes, exclude: [] }), answers);
+    assert.deepEqual(await ledger.reserve({ wishes, exclude: [] }), answers);
+  });
+
+  test('wishes of several classes are granted in their order, and a class that is full ends for itself only', async () => {
+    const correct = (serverId: string, capacity: number, tokens: string[]) =>
+      ledger.correct({ ...plain, serverId, tokens, capacity, sessions: [], gone: [] });
+    await Promise.all([correct('plain', 2, []), correct('special', 1, ['label=gpu'])]);
+    const gpu = 'default;label=gpu';
+    const wishes = [gpu, gpu, 'default', gpu, 'default', 'default;label=none', 'default'].map(
+      (placementClass, index) => ({
+        operation: `s${index}-g1-0`,
+        placementClass,
+        mirror: null,
+        pinned: null,
+      }),
+    );
+    const answers = await ledger.reserve({ wishes, exclude: [] });
+    assert.deepEqual(
+      answers.map((answer) => (answer.kind === 'reserved' ? answer.serverId : answer.kind)),
+      ['special', 'full', 'plain', 'full', 'plain', 'empty', 'full'],
+    );
   });
 
   test('a class finds the servers that have all it asks for, and those that join later', async () => {

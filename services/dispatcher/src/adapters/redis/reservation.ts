@@ -68,14 +68,19 @@ export function createReservations(redis: Redis, prefix: string, random: () => n
   };
 
   return {
-    reserve: async ({ placementClass, wishes, exclude }) =>
+    reserve: async ({ wishes, exclude }) =>
       answersSchema.parse(
         await call(
           'reserve',
-          placementClass,
           reservationMs,
           wishes.length,
-          ...wishes.flatMap((wish) => [wish.operation, random(), wish.mirror ?? '', wish.pinned ?? '']),
+          ...wishes.flatMap(({ placementClass, operation, mirror, pinned }) => [
+            placementClass,
+            operation,
+            random(),
+            mirror ?? '',
+            pinned ?? '',
+          ]),
           ...exclude,
         ),
       ),

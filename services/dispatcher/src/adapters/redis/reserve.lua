@@ -1,18 +1,22 @@
--- ARGV: class, milliseconds until expiry, number of wishes, four for each (operation, random number below 1, mirror key
+-- ARGV: milliseconds until expiry, number of wishes, five for each (class, operation, random number below 1, mirror key
 -- or '', pinned server or ''), excluded servers... Answers a server for each wish, or '!full', '!empty'. Wishes that
--- any server can grant end with the first that finds no room: those behind it would find none either.
-local class, ttl, wishes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+-- any server of a class can grant end with the first that finds no room: those behind it would find none either.
+local ttl, wishes = tonumber(ARGV[1]), tonumber(ARGV[2])
 local now = now_ms()
 expire(now)
-know(class)
 
 local excluded, exclusions = {}, 0
-for index = 4 + 4 * wishes, #ARGV do
+for index = 3 + 5 * wishes, #ARGV do
   excluded[ARGV[index]] = true
   exclusions = exclusions + 1
 end
-local load = load_key(class)
-local pack = redis.call('SISMEMBER', packed, pool_of(class)) == 1
+-- Of the class whose wish is looked at.
+local load, pack
+local function look_at(class)
+  know(class)
+  load = load_key(class)
+  pack = redis.call('SISMEMBER', packed, pool_of(class)) == 1
+end
 -- Servers that are looked at for what they have at hand: more would cost more than it finds.
 local sample = 16
 
@@ -72,13 +76,16 @@ local function grant(operation, random, mirror, pinned)
   return redis.call('ZCARD', load) == 0 and '!empty' or '!full'
 end
 
-local answers, over = {}, nil
+local answers, over, seen = {}, {}, nil
 for wish = 1, wishes do
-  local at = 4 * wish
-  local answer = over
+  local at = 5 * wish - 2
+  local class, pinned = ARGV[at], ARGV[at + 4]
+  local answer = over[class]
   if not answer then
-    answer = grant(ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3])
-    if ARGV[at + 3] == '' and string.sub(answer, 1, 1) == '!' then over = answer end
+    if class ~= seen then look_at(class) end
+    seen = class
+    answer = grant(ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3], pinned)
+    if pinned == '' and string.sub(answer, 1, 1) == '!' then over[class] = answer end
   end
   answers[wish] = answer
 end

@@ -127,8 +127,7 @@ test('ledger and queue go on at the new master when the old one dies, over TLS',
     });
     const operation = `${sessionId}-g1-0`;
     const [given] = await ledger.reserve({
-      placementClass: 'default',
-      wishes: [{ operation, mirror: null, pinned: null }],
+      wishes: [{ operation, placementClass: 'default', mirror: null, pinned: null }],
       exclude: [],
     });
     if (given?.kind !== 'reserved') return false;

@@ -1,12 +1,17 @@
-import { shareSlots } from '@lemniscate/shared/queue/fair-share.ts';
-import { poolOfClass } from '@lemniscate/shared/queue/placement-class.ts';
-import { mirrorKey } from '@lemniscate/shared/repository/mirror-key.ts';
-import type { PlacementQueue, ReservedJob } from '../ports/placement-queue.ts';
-import type { Reservation, Reservations } from '../ports/reservations.ts';
+import { keepTurns, shareTurns } from '@lemniscate/shared/queue/fair-turns.ts';
+import type { Turn } from '@lemniscate/shared/queue/fair-turns.ts';
+import type { PlacementQueue } from '../ports/placement-queue.ts';
+import type { Reservations } from '../ports/reservations.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { goByIndex } from '../ordered-look.ts';
 import { pinnedPool } from '../servers/configured-server.ts';
-import { keepTurn, readWaiting } from './waiting-sessions.ts';
+import { holdCaps } from './concurrency-caps.ts';
+import { storeTurns } from './kept-turns.ts';
+import { behindAsked, pinnedTurns } from './pinned-turns.ts';
+import { sortOut, wishOf } from './reserved-sessions.ts';
+import type { Sorted } from './reserved-sessions.ts';
+import { behindSight, isLeft } from './sight.ts';
+import { readWaiting } from './waiting-sessions.ts';
 import type { Waiting, WaitingSession } from './waiting-sessions.ts';
 
 export interface AdmitDeps {
@@ -25,111 +30,126 @@ export const queueDepth = 64;
 /** What one bite did. `more`: go on at once. */
 interface Bite {
   readonly more: boolean;
-  /** Pinned servers that the ledger does not know. */
+  /** Lanes for which the ledger knows no server: pinned ones, or all of them. */
   readonly unknown: readonly string[];
+}
+
+/** What the bites of one run have learnt. */
+interface Run {
+  readonly pool: string;
+  readonly rebuilt: boolean;
+  /** Classes that find no server now. */
+  readonly full: Set<string>;
+  /** Lanes that were looked at and may have nothing. */
+  readonly passed: Set<string>;
 }
 
 /**
  * Step 2 of a session: whose turn it is gets a slot reserved and its job put into the queue of its pool. Nobody's job is
  * there without a reservation, so what waits, waits in the record, where turns are fair and a cancel is one row.
  */
-export async function admitSessions(deps: AdmitDeps, placementClass: string): Promise<void> {
-  let rebuilt = false;
+export async function admitSessions(deps: AdmitDeps, pool: string): Promise<void> {
+  const begin = (): Run => ({ pool, rebuilt: false, full: new Set(), passed: new Set() });
+  let run = begin();
   for (;;) {
-    const bite = await admitBite(deps, placementClass, rebuilt);
-    if (bite.unknown.length > 0) {
-      if (rebuilt) {
-        for (const serverId of bite.unknown) await deps.endPinned(serverId);
-        return;
-      }
-      rebuilt = true;
+    const bite = await admitBite(deps, run);
+    if (bite.unknown.length > 0 && !run.rebuilt) {
       await deps.rebuildLedger();
-    } else if (!bite.more) return;
+      run = { ...begin(), rebuilt: true };
+      continue;
+    }
+    for (const serverId of bite.unknown) await deps.endPinned(serverId);
+    if (!bite.more) return;
   }
 }
 
 /**
- * One transaction a bite: the lock of the class makes dispatchers take turns at taking turns. The rows go after the
+ * One transaction a bite: the lock of the pool makes dispatchers take turns at taking turns. The rows go after the
  * queue has the jobs; a crash in between repeats the hand-over, which the job's id and the reservation's make harmless.
  */
-async function admitBite(deps: AdmitDeps, placementClass: string, rebuilt: boolean): Promise<Bite> {
+async function admitBite(deps: AdmitDeps, run: Run): Promise<Bite> {
+  const { pool } = run;
   return deps.database.transaction(async (tx) => {
     const [queued, , , , waiting] = await Promise.all([
-      deps.queue.waiting(poolOfClass(placementClass)),
-      tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('admission:' || $1, 0))`, [placementClass]),
+      deps.queue.waiting(pool),
+      tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('admission:' || $1, 0))`, [pool]),
       // What this transaction loses in a crash of Postgres, the next admission does again.
       tx.query('SET LOCAL synchronous_commit = off'),
       // A lane's head by its first entries: planned freely, while little waited, each lane was read and sorted as a whole.
       goByIndex(tx),
-      readWaiting(tx, placementClass, queueDepth),
+      readWaiting(tx, pool, [...run.full], queueDepth),
     ]);
     const room = queueDepth - queued;
-    const isPinned = placementClass === pinnedPool;
-    const wished = isPinned ? headsOf(waiting, room) : turnsOf(waiting, room);
-    if (wished.length === 0) {
-      if (room > 0 && waiting.partial) await passOver(tx, placementClass, waiting);
-      return { more: room > 0 && waiting.partial, unknown: [] };
-    }
+    const isPinned = pool === pinnedPool;
+    const turns = isPinned ? pinnedTurns(waiting) : shareTurns(waiting, room);
+    const wished = sessionsOf(waiting, turns.slice(0, Math.max(0, room)));
+    if (wished.length === 0) return { more: room > 0 && (await passOver(tx, run, waiting)), unknown: [] };
+    // Another pool's admission was quicker: what is seen now is true.
+    if (!isPinned && !(await holdCaps(tx, waiting, turns))) return { more: true, unknown: [] };
     const [reservations, unlocked] = await Promise.all([
-      deps.reservations.reserve({
-        placementClass,
-        wishes: wished.map((session) => wishOf(session, isPinned)),
-        exclude: [],
-      }),
+      deps.reservations.reserve({ wishes: wished.map((session) => wishOf(session, isPinned)), exclude: [] }),
       lockRows(tx, wished),
     ]);
-    const { taken, free, unknown } = sortOut(wished, reservations, unlocked);
-    for (const operation of free) await deps.reservations.release(operation);
-    if (taken.length > 0) {
+    const sorted = sortOut(wished, reservations, unlocked);
+    for (const operation of sorted.free) await deps.reservations.release(operation);
+    const sessions = sorted.taken.map(({ session }) => session);
+    if (sessions.length > 0) {
       await deps.queue.add(
-        poolOfClass(placementClass),
-        taken.map(({ job }) => ({ ...job, placementClass })),
+        pool,
+        sorted.taken.map(({ job }) => job),
       );
-      await closeBite(
-        tx,
-        placementClass,
-        waiting,
-        isPinned,
-        taken.map(({ session }) => session),
-      );
+      await closeBite(tx, pool, waiting, sessions);
     }
-    if (unknown.size > 0 && !rebuilt) return { more: true, unknown: [...unknown] };
-    return {
-      more: taken.length === wished.length && taken.length < room && (waiting.partial || isMore(waiting)),
-      unknown: isPinned ? [...unknown] : [],
-    };
+    if (isPinned) {
+      const onwards = await askOnwards(tx, run, waiting, turns, wished.length);
+      const all = sessions.length === wished.length && isLeft(waiting, sessions);
+      return { more: (onwards || all) && sessions.length < room, unknown: [...sorted.unknown] };
+    }
+    if (sorted.blank && !run.rebuilt) return { more: true, unknown: [...sorted.unknown] };
+    return { more: goesOn(run, waiting, sorted) && sessions.length < room, unknown: [] };
   });
+}
+
+/** Whether the next bite may find something that this one did not: what is full stays out of it. */
+function goesOn(run: Run, waiting: Waiting, { taken, free, full }: Sorted): boolean {
+  const learnt = taken.length > 0 || [...full].some((name) => !run.full.has(name));
+  for (const name of full) run.full.add(name);
+  const rest = { ...waiting, classes: waiting.classes.filter(({ name }) => !run.full.has(name)) };
+  return (
+    learnt &&
+    free.length === 0 &&
+    isLeft(
+      rest,
+      taken.map(({ session }) => session),
+    )
+  );
+}
+
+/** Whether there are pinned sessions that this run has not asked for. */
+async function askOnwards(
+  tx: Transaction,
+  run: Run,
+  waiting: Waiting,
+  turns: readonly Turn[],
+  asked: number,
+): Promise<boolean> {
+  const before = run.passed.size;
+  for (const { lane } of turns.slice(0, asked)) run.passed.add(lane);
+  const behind = behindAsked(waiting, turns, asked);
+  if (behind.length > 0)
+    await storeTurns(tx, run.pool, waiting.round, { round: waiting.round, classes: behind });
+  return behind.length > 0 && run.passed.size > before;
 }
 
 /** The sessions whose turn it is, in order. */
-function turnsOf(waiting: Waiting, slots: number): WaitingSession[] {
-  const next = new Map<string, number>();
-  return shareSlots(waiting.lanes, waiting.cursor, slots).picks.flatMap((lane) => {
-    const at = next.get(lane) ?? 0;
-    next.set(lane, at + 1);
-    return waiting.heads.get(lane)?.[at] ?? [];
-  });
-}
-
-/** Pinned sessions wait for a server of their own each and are nobody's rivals. */
-function headsOf(waiting: Waiting, slots: number): WaitingSession[] {
-  return waiting.lanes.flatMap(({ name }) => waiting.heads.get(name) ?? []).slice(0, slots);
-}
-
-function isMore(waiting: Waiting): boolean {
-  return waiting.lanes.some(({ more, room }) => more && room !== 0);
-}
-
-function operationOf(session: WaitingSession): string {
-  return `${session.sessionId}-g${session.generation}-0`;
-}
-
-function wishOf(session: WaitingSession, isPinned: boolean) {
-  return {
-    operation: operationOf(session),
-    mirror: mirrorKey(session.projectId, session.repository),
-    pinned: isPinned ? session.lane : null,
-  };
+function sessionsOf(waiting: Waiting, turns: readonly Turn[]): WaitingSession[] {
+  const next = new Map(
+    waiting.classes.map(({ name, heads }) => [
+      name,
+      new Map([...heads].map(([lane, sessions]) => [lane, sessions.values()])),
+    ]),
+  );
+  return turns.flatMap(({ placementClass, lane }) => next.get(placementClass)?.get(lane)?.next().value ?? []);
 }
 
 /**
@@ -151,43 +171,11 @@ async function lockRows(tx: Transaction, wished: readonly WaitingSession[]): Pro
   return new Set(rows.map(({ id }) => id));
 }
 
-interface Taken {
-  readonly session: WaitingSession;
-  readonly job: Omit<ReservedJob, 'placementClass'>;
-}
-
-function sortOut(
-  wished: readonly WaitingSession[],
-  reservations: readonly Reservation[],
-  unlocked: ReadonlySet<number>,
-): { taken: Taken[]; free: string[]; unknown: Set<string> } {
-  const taken: Taken[] = [];
-  const free: string[] = [];
-  const unknown = new Set<string>();
-  for (const [index, session] of wished.entries()) {
-    const reservation = reservations[index];
-    if (reservation?.kind === 'empty') unknown.add(session.lane);
-    if (reservation?.kind !== 'reserved') continue;
-    const operation = operationOf(session);
-    if (!unlocked.has(session.outboxId)) {
-      free.push(operation);
-      continue;
-    }
-    const { sessionId, generation, failures } = session;
-    taken.push({
-      session,
-      job: { sessionId, generation, failures, serverId: reservation.serverId, operation },
-    });
-  }
-  return { taken, free, unknown };
-}
-
 /** Sent without waiting: the statements travel with the commit, and one that fails makes the commit fail. */
 async function closeBite(
   tx: Transaction,
-  placementClass: string,
+  pool: string,
   waiting: Waiting,
-  isPinned: boolean,
   admitted: readonly WaitingSession[],
 ): Promise<void> {
   const work: Promise<unknown>[] = [
@@ -197,18 +185,25 @@ async function closeBite(
       admitted.map(({ sessionId }) => sessionId),
     ]),
   ];
-  if (!isPinned && waiting.lanes.length > 1) {
-    const { cursor, deficits } = shareSlots(waiting.lanes, waiting.cursor, admitted.length);
-    work.push(keepTurn(tx, placementClass, cursor, deficits));
+  const [first] = waiting.classes;
+  // One lane that waits alone has no turns to remember.
+  if (pool !== pinnedPool && (waiting.classes.length > 1 || (first?.lanes.length ?? 0) > 1)) {
+    const { round, classes } = keepTurns(waiting, admitted);
+    work.push(storeTurns(tx, pool, waiting.round, { round, classes: [...classes, ...behindSight(waiting)] }));
   }
   await Promise.all(work);
 }
 
-/** None of the lanes in sight may have a slot: the next look begins behind them. */
-async function passOver(tx: Transaction, placementClass: string, waiting: Waiting): Promise<void> {
-  const order = [...waiting.lanes].sort((left, right) => (left.name < right.name ? -1 : 1));
-  const before = order.filter(({ name }) => name < waiting.cursor.lane).at(-1);
-  const last = before ?? order.at(-1);
-  if (last === undefined) return;
-  await keepTurn(tx, placementClass, { lane: `${last.name}\u0001`, granted: false }, new Map());
+/**
+ * Nothing in sight may have a slot: the next look begins behind it.
+ * @returns false where everything has been looked at
+ */
+async function passOver(tx: Transaction, run: Run, waiting: Waiting): Promise<boolean> {
+  const [passed, behind] = [run.passed.size, behindSight(waiting)];
+  for (const { name, lanes } of waiting.classes)
+    for (const lane of lanes) run.passed.add(`${name} ${lane.name}`);
+  if (run.passed.size === passed || (behind.length === 0 && !waiting.partial)) return false;
+  if (waiting.partial) for (const { name, partial } of waiting.classes) if (!partial) run.full.add(name);
+  await storeTurns(tx, run.pool, waiting.round, { round: waiting.round, classes: behind });
+  return true;
 }

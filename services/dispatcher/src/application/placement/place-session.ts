@@ -77,8 +77,14 @@ async function reserveNext(
   // Numbered by step: a late repeat of an earlier release must not free a later reservation.
   const operation = `${job.sessionId}-g${job.generation}-${step}`;
   const [reservation] = await deps.reservations.reserve({
-    placementClass: job.placementClass,
-    wishes: [{ operation, mirror: mirrorKey(session.project_id, session.repository), pinned: null }],
+    wishes: [
+      {
+        operation,
+        placementClass: job.placementClass,
+        mirror: mirrorKey(session.project_id, session.repository),
+        pinned: null,
+      },
+    ],
     exclude,
   });
   return reservation?.kind === 'reserved' ? { serverId: reservation.serverId, operation } : null;

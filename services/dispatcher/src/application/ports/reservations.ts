@@ -2,6 +2,8 @@
 export interface Wish {
   /** Names this wish: repeating it gives the same server again. `<session>-g<generation>-<try>`. */
   readonly operation: string;
+  /** Which servers will do. */
+  readonly placementClass: string;
   /** The repository's key in mirror caches; a server that has it is preferred among equals. */
   readonly mirror: string | null;
   /** Only this server will do. */
@@ -14,9 +16,8 @@ export interface Hold {
   readonly serverId: string;
 }
 
-/** Wishes of one class, granted in order. */
+/** Wishes of one pool, granted in order: of two classes that the same servers serve, the first one named goes first. */
 export interface ReservationRequest {
-  readonly placementClass: string;
   readonly wishes: readonly Wish[];
   /** Servers that will not do. */
   readonly exclude: readonly string[];

@@ -86,6 +86,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
   project_retention: ['rules'],
   projects: ['pool', 'architecture'],
   queue_book: ['placement_class', 'lanes'],
+  queue_clocks: ['pool'],
   queue_cursors: ['placement_class', 'lane'],
   queue_deficits: ['placement_class', 'lane'],
   receipts: ['origin'],
