@@ -138,6 +138,42 @@ describe('admission', () => {
     }
   });
 
+  test('who waits is told how long, in seconds by the pace of the last starts', async (context) => {
+    const { fleet, dispatcher, server } = await oneServer(1);
+    const first = await open(dispatcher, 'local');
+    await within(10_000, 'the slot is taken', () => server.held.has(first.id));
+    const waiting = [await open(dispatcher, 'local'), await open(dispatcher, 'local')];
+    const pace = async () =>
+      (
+        await fleet.sql<{ pace: number }>(
+          'SELECT starts_per_second AS pace FROM queue_book WHERE starts_per_second > 0',
+        )
+      )[0]?.pace;
+    const estimates = async () =>
+      Promise.all(
+        waiting.map(async ({ id }) => (await fleet.session(id)).queue?.estimatedWaitSeconds ?? null),
+      );
+    await within(20_000, 'a start has been counted', async () => (await pace()) !== undefined);
+    const lock = `hashtextextended('queue-book', 0)`;
+    // Nobody counts anew while pace and estimates are read.
+    await fleet.sql(`SELECT pg_advisory_lock(${lock})`);
+    const seen = await pace();
+    const told = await estimates();
+    await fleet.sql(`SELECT pg_advisory_unlock(${lock})`);
+    // One start within the last ten seconds or longer.
+    assert.ok(seen !== undefined && seen > 0 && seen <= 0.1, `${seen} a second`);
+    context.diagnostic(`at ${seen} starts a second: ${told.join(' and ')} seconds`);
+    assert.deepEqual(told, [Math.ceil(1 / seen), Math.ceil(2 / seen)]);
+    const slow = told[1];
+    assert.ok(typeof slow === 'number' && slow >= 20, `${slow}`);
+    await finishOne(fleet, server);
+    // A second start, and one less before the other.
+    await within(20_000, 'the estimate follows', async () => {
+      const [, second] = await estimates();
+      return typeof second === 'number' && second > 0 && second < slow;
+    });
+  });
+
   test('urgent sessions go first within their project, and age brings the others forward', async () => {
     const { fleet, dispatcher, server } = await oneServer(1);
     await open(dispatcher, 'local');
