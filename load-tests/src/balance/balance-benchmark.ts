@@ -19,10 +19,7 @@ const rounds = 40;
 const burst = 1_000;
 /** Slots of one server: nobody is full, so that only the choice counts. */
 const capacity = 200;
-/**
- * To reach: of the servers that a burst gave a session to, the fullest holds at most one more than the mean. One that
- * kept its long sessions while the others lost theirs may stand above that and gets none; nobody could place that away.
- */
+/** To reach: the fullest server of all holds at most one more than the mean, whether a burst gave it a session or not. */
 const maxAboveMean = 1;
 
 /** Chooses a server for one session of a burst. */
@@ -50,14 +47,13 @@ export const balanceBenchmark: Benchmark = {
         const { chosen, all } = await runBursts(policy);
         seen.push(distribution(`${policy.name}: fullest that was chosen minus mean`, 'slots', chosen));
         seen.push(distribution(`${policy.name}: fullest of all minus mean`, 'slots', all));
-        io.say(`${policy.name}: at worst ${Math.max(...chosen).toFixed(2)} slots above the mean`);
+        io.say(`${policy.name}: at worst ${Math.max(...all).toFixed(2)} slots above the mean`);
       }
-      const ledger = seen[0]?.max ?? Number.NaN;
+      // Of the first policy the second row.
+      const ledger = seen[1]?.max ?? Number.NaN;
       return {
         results: seen,
-        goals: [
-          goalAtMost('ledger: fullest that was chosen minus mean, at worst', 'slots', maxAboveMean, ledger),
-        ],
+        goals: [goalAtMost('ledger: fullest of all minus mean, at worst', 'slots', maxAboveMean, ledger)],
       };
     } finally {
       await parts.disposeAsync();
