@@ -13,6 +13,7 @@ const sizeClasses = ['largest', 'large', 'middle', 'small'] as const satisfies r
 export function writeReport(plan: DayPlan, day: SeenDay): ReportFiles {
   return {
     'capacity.md': page(plan, day),
+    'capacity/tenants.md': tenantsPage(plan, day),
     'capacity/day.svg': dayPlot(day),
     'capacity/waiting.svg': waitingPlot(day),
     'capacity/at-hand.svg': atHandPlot(day),
@@ -31,7 +32,7 @@ function page(plan: DayPlan, day: SeenDay): string {
   return `# Capacity
 
 Written by \`npm run sim\` (seed ${plan.seed}); do not edit. A day in virtual time: the dispatcher's own admission
-(\`shareSlots\`, bites of the same size, the same number of lanes a look) and the ledger's rule of placement
+(\`shareTurns\`, bites of the same size, the same number of lanes a look) and the ledger's rule of placement
 (\`shared/src/queue/slot-ledger.ts\`, held against the Lua script by a test), under a load that is made up.
 
 ${table(
@@ -62,12 +63,11 @@ waited for people go on at the same moment. Tenants with schedules open theirs a
 
 ## Who waits how long
 
-Seconds from the opening to the start. Turns are taken between tenants, so that the largest waits for itself.
+Seconds from the opening to the start. Turns are taken between tenants, so that the largest waits for itself; one with a
+cap waits for its own sessions to end, however many slots are free. Each tenant by itself: [waiting by
+tenant](capacity/tenants.md).
 
-${table(
-  ['tenants', 'sessions', 'p50', 'p95', 'p99', 'longest'],
-  sizeClasses.map((size) => waitRow(plan, day, size)),
-)}
+${table(['tenants', ...waitColumns], waitRows(plan, day))}
 
 ![Waiting over the day](capacity/waiting.svg)
 
@@ -118,12 +118,49 @@ const remedies: Readonly<Record<Part, string>> = {
     'live streams to a Redis of their own first; then one Redis for each pool, whose ledgers know nothing of each other',
 };
 
-function waitRow(plan: DayPlan, day: SeenDay, size: Tenant['sizeClass']): string[] {
-  const waits = plan.tenants.flatMap((tenant, index) =>
-    tenant.sizeClass === size && tenant.maxConcurrent === null
-      ? [day.waits[index] ?? new Float32Array()]
-      : [],
-  );
+const waitColumns = ['sessions', 'p50', 'p95', 'p99', 'longest'];
+
+function waitRows(plan: DayPlan, day: SeenDay): string[][] {
+  const those = (of: (tenant: Tenant) => boolean): string[] =>
+    waitsOf(plan.tenants.flatMap((tenant, index) => (of(tenant) ? [day.waits[index] ?? none] : [])));
+  return [
+    ...sizeClasses.map((size) => [
+      size,
+      ...those(({ sizeClass, maxConcurrent }) => sizeClass === size && maxConcurrent === null),
+    ]),
+    ...sizeClasses
+      .filter((size) =>
+        plan.tenants.some(({ sizeClass, maxConcurrent }) => sizeClass === size && maxConcurrent !== null),
+      )
+      .map((size) => [
+        `${size}, with a cap`,
+        ...those(({ sizeClass, maxConcurrent }) => sizeClass === size && maxConcurrent !== null),
+      ]),
+  ];
+}
+
+function tenantsPage(plan: DayPlan, day: SeenDay): string {
+  return `# Waiting by tenant
+
+Written by \`npm run sim\` (seed ${plan.seed}) beside the [page on capacity](../capacity.md); do not edit. Seconds from the opening to
+the start; a cap is of sessions at the same time.
+
+${table(
+  ['tenant', 'size', 'weight', 'cap', ...waitColumns],
+  plan.tenants.map(({ name, sizeClass, weight, maxConcurrent }, index) => [
+    name,
+    sizeClass,
+    String(weight),
+    maxConcurrent === null ? '–' : number(maxConcurrent),
+    ...waitsOf([day.waits[index] ?? none]),
+  ]),
+)}
+`;
+}
+
+const none = new Float32Array();
+
+function waitsOf(waits: readonly Float32Array[]): string[] {
   const all = new Float32Array(waits.reduce((sum, list) => sum + list.length, 0));
   let at = 0;
   for (const list of waits) {
@@ -133,7 +170,7 @@ function waitRow(plan: DayPlan, day: SeenDay, size: Tenant['sizeClass']): string
   all.sort();
   const rank = (share: number): string =>
     seconds(all[Math.min(all.length - 1, Math.floor(share * all.length))] ?? 0);
-  return [size, number(all.length), rank(0.5), rank(0.95), rank(0.99), rank(1)];
+  return [number(all.length), rank(0.5), rank(0.95), rank(0.99), rank(1)];
 }
 
 function coreRow(part: Part, load: Load): string[] {

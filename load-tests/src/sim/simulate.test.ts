@@ -48,9 +48,21 @@ test('a small tenant does not wait for the herd of a large one', () => {
 });
 
 test('the page has its plots', () => {
-  const files = writeReport(hour, simulateDay(hour));
+  const day = simulateDay(hour);
+  const files = writeReport(hour, day);
   assert.match(files['capacity.md'] ?? '', /What saturates first/);
+  const capped = hour.tenants.filter(({ maxConcurrent }) => maxConcurrent !== null);
+  assert.ok(capped.length > 0);
+  assert.match(files['capacity.md'] ?? '', /^\| \w+, with a cap +\| [1-9][\d,]* /m);
+  // Each tenant has its row, with all of its sessions that started.
+  for (const [index, { name }] of hour.tenants.entries()) {
+    const row = (files['capacity/tenants.md'] ?? '')
+      .split('\n')
+      .find((line) => line.startsWith(`| ${name} `));
+    assert.equal(row?.split('|')[5]?.trim(), String(day.waits[index]?.length), name);
+  }
   for (const [name, text] of Object.entries(files)) {
+    assert.doesNotMatch(text, /NaN|Infinity/, name);
     if (!name.endsWith('.svg')) continue;
     assert.match(text, /<polyline points="[\d., ]+"/, name);
     assert.doesNotMatch(text, /NaN|Infinity/, name);

@@ -1,9 +1,10 @@
-import { shareSlots } from '@lemniscate/shared/queue/fair-share.ts';
 import type { Cursor, Lane } from '@lemniscate/shared/queue/fair-share.ts';
+import { keepTurns, shareTurns } from '@lemniscate/shared/queue/fair-turns.ts';
 import { queueDelaySeconds } from '@lemniscate/shared/queue/priority.ts';
 import { createSlotLedger } from '@lemniscate/shared/queue/slot-ledger.ts';
 import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
 import { queueDepth } from '@lemniscate/dispatcher/application/admission/admit-sessions.ts';
+import { defaultPool } from '@lemniscate/dispatcher/application/servers/configured-server.ts';
 import { maxLanes } from '@lemniscate/dispatcher/application/admission/waiting-sessions.ts';
 import { loadAt } from './day.ts';
 import type { DayPlan } from './day.ts';
@@ -38,8 +39,8 @@ export interface SeenDay {
 const stepsPerSecond = 10;
 
 /**
- * A day in virtual time. Admission is the dispatcher's: the same deficit round robin over the same number of lanes in
- * bites of the same size. Placement is the ledger's rule. What is modelled is everything else: who asks when, how long
+ * A day in virtual time. Admission is the dispatcher's: the same turns over the same number of lanes in bites of the same
+ * size. Placement is the ledger's rule. What is modelled is everything else: who asks when, how long
  * work takes, and which servers are there.
  */
 export function simulateDay(plan: DayPlan): SeenDay {
@@ -175,17 +176,20 @@ export function simulateDay(plan: DayPlan): SeenDay {
         };
       })
       .sort((one, other) => (one.name < other.name ? -1 : 1));
-    const shares = shareSlots(given, cursor, free);
-    for (const name of shares.picks) {
-      const tenant = nameToTenant.get(name) ?? 0;
+    const pool = { round: 0, classes: [{ name: defaultPool, lanes: given, cursor, due: 0 }] };
+    const turns = shareTurns(pool, free);
+    for (const { lane } of turns) {
+      const tenant = nameToTenant.get(lane) ?? 0;
       const session = lanes[tenant]?.pop() ?? -1;
       const server = ledger.reserve(repositoryOf[session] ?? 0);
       if (session === -1 || server === null) throw new Error('a slot was promised that is not there');
       start(session, server, now);
     }
-    for (const [name, deficit] of shares.deficits) deficits[nameToTenant.get(name) ?? 0] = deficit;
-    cursor = shares.cursor;
-    if (shares.picks.length > 0) return true;
+    for (const kept of keepTurns(pool, turns).classes) {
+      for (const [name, deficit] of kept.deficits) deficits[nameToTenant.get(name) ?? 0] = deficit;
+      cursor = kept.cursor;
+    }
+    if (turns.length > 0) return true;
     // None of these may have a slot: the next look begins behind them, and once around is enough.
     if (waiting.length < maxLanes) return false;
     cursor = { lane: `${given.at(-1)?.name ?? ''}\u0001`, granted: false };
