@@ -213,10 +213,12 @@ describe('recovery', () => {
     const id = await create(first);
     await placedOn(fleet, id);
     await first.stop();
+    // An hour passes.
     await fleet.sql(
-      `UPDATE attempts SET lease_expires_at = now() - interval '1 hour' WHERE session_id = $1`,
+      `UPDATE attempts SET lease_expires_at = lease_expires_at - interval '1 hour' WHERE session_id = $1`,
       [id],
     );
+    await fleet.sql(`UPDATE fleet_watch SET ticked_at = ticked_at - interval '1 hour'`);
     await fleet.startDispatcher();
     await within(5_000, 'the lease was extended', async () => {
       const rows = await fleet.sql(

@@ -38,7 +38,6 @@ import { settleAttempt } from './application/gateway/reap-exchanges.ts';
 import { objectKey } from './application/ports/object-store.ts';
 import { ensureProject } from './application/projects/change-policy.ts';
 import { localProject } from './application/projects/project.ts';
-import { createGapWatch } from './application/recovery/credit-downtime.ts';
 import { createMassExpiryGuard } from './application/recovery/mass-expiry.ts';
 import { withRevocation } from './application/revocation/revoked-users.ts';
 import { createRebuildLedger } from './application/servers/rebuild-ledger.ts';
@@ -236,7 +235,7 @@ async function build(
     auditSearch: createAuditSearch(database, people),
     openAnswers: createOpenAnswers(),
     guard: createMassExpiryGuard(clock, 60_000),
-    gaps: createGapWatch(clock, normalGapMs(config.LEMNISCATE_LEASE_MS), config.LEMNISCATE_START_TIMEOUT_MS),
+    normalGapMs: normalGapMs(config.LEMNISCATE_LEASE_MS),
     rebuildLedger: createRebuildLedger({
       database,
       reservations: delivery.reservations,

@@ -1,4 +1,5 @@
 import { expireApproval } from '../application/approvals/decide-approval.ts';
+import { fleetNow } from '../application/recovery/fleet-clock.ts';
 import type { ApprovalDeps } from '../application/approvals/decide-approval.ts';
 
 /** How many are taken at once; the next run takes the rest. */
@@ -10,7 +11,7 @@ const atOnce = 200;
  */
 export async function expireApprovals(deps: ApprovalDeps): Promise<number> {
   const overdue = await deps.database.query<{ id: string; session_id: string }>(
-    `SELECT id, session_id FROM approvals WHERE state = 'waiting' AND expires_at <= now()
+    `SELECT id, session_id FROM approvals WHERE state = 'waiting' AND expires_at <= ${fleetNow}
      ORDER BY expires_at LIMIT ${atOnce}`,
   );
   let expired = 0;

@@ -18,6 +18,7 @@ import { abortLostExchanges, sayAlive } from '../application/gateway/gateway-ali
 import type { AliveDeps } from '../application/gateway/gateway-alive.ts';
 import { reapExchanges } from '../application/gateway/reap-exchanges.ts';
 import type { ReapExchangesDeps } from '../application/gateway/reap-exchanges.ts';
+import { tickFleet } from '../application/recovery/credit-downtime.ts';
 import { loseClosed } from '../application/recovery/lose-closed.ts';
 import { moveDrained } from '../application/recovery/move-drained.ts';
 import { createBacklogWalk, requeueForgotten } from '../application/recovery/requeue-forgotten.ts';
@@ -128,6 +129,7 @@ export function startJobs(deps: JobDeps): Jobs {
   ][] = [
     ['probe', 2_000, 'probeServers', () => probeServers(deps, probes)],
     ['queue book', 1_000, null, book.look],
+    ['fleet watch', 1_000, null, () => tickFleet(deps)],
     ['reaper', 1_000, 'probeServers', () => reap(deps)],
     ['requeue', 2_000, 'redisBack', () => requeueForgotten(deps)],
     ['backlog walk', 2_000, 'redisBack', createBacklogWalk(deps)],

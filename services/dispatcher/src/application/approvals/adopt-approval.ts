@@ -4,6 +4,7 @@ import type { Proposal } from '../permits/read-proposal.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { fleetNow } from '../recovery/fleet-clock.ts';
 import { approvalColumns, approvalEvent } from './approval-row.ts';
 import type { ApprovalRow } from './approval-row.ts';
 
@@ -30,7 +31,7 @@ export async function adoptApproval(
     `UPDATE approvals SET call_id = $3 WHERE id = (
        SELECT a.id FROM approvals a JOIN sessions s ON s.id = a.session_id AND s.policy_digest = a.policy_digest
        WHERE a.session_id = $1 AND a.tool = $4 AND a.arguments_digest = $5
-         AND a.state IN ('waiting', 'approved', 'rejected') AND (a.state <> 'waiting' OR a.expires_at > now())
+         AND a.state IN ('waiting', 'approved', 'rejected') AND (a.state <> 'waiting' OR a.expires_at > ${fleetNow})
          AND EXISTS (SELECT FROM tool_calls c WHERE c.session_id = $1 AND c.call_id = a.call_id AND c.attempt < $2)
          AND NOT EXISTS (SELECT FROM tool_calls c WHERE c.session_id = $1 AND c.call_id = a.call_id
            AND (c.attempt >= $2 OR c.answer IS NOT NULL))

@@ -1,6 +1,7 @@
 import type { ApprovalView } from '@lemniscate/shared/api/session.ts';
 import type { DispatcherEvent } from '@lemniscate/shared/protocol/session-event.ts';
 import type { Transaction } from '../ports/transaction.ts';
+import { fleetNow } from '../recovery/fleet-clock.ts';
 import { stillHasAccess } from '../revocation/revoked-users.ts';
 import { unknownSession } from '../sessions/session-row.ts';
 
@@ -27,7 +28,7 @@ export interface ApprovalRow extends Record<string, unknown> {
 }
 
 export const approvalColumns = `id, session_id, call_id, arguments_digest, tool, title, arguments, reasons, state,
-  created_at, expires_at, expires_at <= now() AS overdue, people, pattern, policy_digest,
+  created_at, expires_at, expires_at <= ${fleetNow} AS overdue, people, pattern, policy_digest,
   (SELECT s.parent_id FROM sessions s WHERE s.id = approvals.session_id) AS parent_id,
   ARRAY(SELECT v.subject FROM approval_votes v WHERE v.approval_id = approvals.id
     AND ${stillHasAccess('v.subject', 'coalesce(approvals.decided_at, now())')} ORDER BY v.voted_at) AS approved_by`;

@@ -7,6 +7,7 @@ import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { fleetNow } from '../recovery/fleet-clock.ts';
 import { lockSession } from '../sessions/session-row.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import { extensionColumns, extensionEvent, findWaitingExtension } from './extension-row.ts';
@@ -76,7 +77,7 @@ const atOnce = 200;
  */
 export async function expireExtensions(deps: ExtensionDeps): Promise<number> {
   const overdue = await deps.database.query<{ session_id: string }>(
-    `SELECT session_id FROM budget_extensions WHERE state = 'waiting' AND expires_at <= now()
+    `SELECT session_id FROM budget_extensions WHERE state = 'waiting' AND expires_at <= ${fleetNow}
      ORDER BY expires_at LIMIT ${atOnce}`,
   );
   let expired = 0;

@@ -12,12 +12,12 @@ const askedUntil = `least(a.decided_at, (SELECT t.ended_at FROM attempts t
 /**
  * Milliseconds that a session has waited for people up to now, waits that go on included: counted anew from its
  * approvals, questions and pauses, so that nothing drifts. A sub-agent is no person: its time is its parent's too; but
- * while it waits for one, so does its parent. What was waited before the budget began anew does not count twice. Sent
+ * while it waits for one, so does its parent. Nor does it work while nobody watches over the fleet. What was waited before the budget began anew does not count twice. Sent
  * before the first await.
  */
 export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<number> {
   const waits = await tx.query<{ from: string; to: string | null; now: string }>(
-    `SELECT greatest(w.since, s.budget_from) AS "from", w.until AS "to", clock_timestamp() AS now
+    `SELECT greatest(w.since, s.running_at, s.budget_from) AS "from", w.until AS "to", clock_timestamp() AS now
      FROM sessions s JOIN LATERAL (
        SELECT a.created_at AS since, ${askedUntil} AS until FROM approvals a WHERE a.session_id = s.id
        UNION ALL
@@ -32,7 +32,9 @@ export async function readWaitedMs(tx: Transaction, sessionId: string): Promise<
        UNION ALL
        SELECT p.since, p.until FROM sessions c JOIN session_pauses p ON p.session_id = c.id
        WHERE c.parent_id IS NOT NULL AND c.ancestors @> ARRAY[s.id] AND p.reason <> 'awaiting_sub_agent'
-     ) w ON w.until IS NULL OR s.budget_from IS NULL OR w.until > s.budget_from
+       UNION ALL
+       SELECT since, until FROM fleet_unwatched
+     ) w ON w.until IS NULL OR coalesce(s.budget_from, s.running_at) IS NULL OR w.until > coalesce(s.budget_from, s.running_at)
      WHERE s.id = $1`,
     [sessionId],
   );

@@ -6,6 +6,7 @@ import { objectKey } from '../ports/object-store.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import { lookInOrder } from '../ordered-look.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { fleetAgo } from '../recovery/fleet-clock.ts';
 import { endSession } from '../sessions/end-session.ts';
 import type { Signals } from '../signals.ts';
 import { beginBuild } from './begin-build.ts';
@@ -57,7 +58,7 @@ async function letGoOn({ database, signals }: WatchEnvironmentsDeps): Promise<vo
 
 async function endOverdue(deps: WatchEnvironmentsDeps): Promise<void> {
   const overdue = `waits_for_environment IS NOT NULL AND state = 'pending'
-    AND queued_at < now() - (policy -> 'environment' ->> 'waitMinutes')::int * interval '1 minute'`;
+    AND queued_at < ${fleetAgo(`(policy -> 'environment' ->> 'waitMinutes')::int * interval '1 minute'`)}`;
   const due = await lookInOrder<{ id: string }>(
     deps.database,
     `SELECT id FROM sessions WHERE ${overdue} ORDER BY project_id, waits_for_environment LIMIT ${perTick}`,

@@ -2,6 +2,7 @@ import { holdUntil } from '../events/hold-until.ts';
 import type { HoldUntilDeps } from '../events/hold-until.ts';
 import type { Log } from '../ports/log.ts';
 import type { AttemptClaim } from '../events/live-attempt.ts';
+import { fleetAgo } from '../recovery/fleet-clock.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
 import { settleExchange } from './settle-exchange.ts';
 import type { SettleDeps } from './settle-exchange.ts';
@@ -31,10 +32,10 @@ export async function reapExchanges(deps: ReapExchangesDeps): Promise<number> {
     `SELECT u.id, u.session_id, u.attempt, a.server_id, u.provider, u.prices, u.model, u.fallback_for, u.begun_at
      FROM usage u JOIN attempts a ON a.session_id = u.session_id AND a.attempt = u.attempt
      LEFT JOIN gateways g ON g.id = u.gateway
-     WHERE u.state = 'begun' AND (u.begun_at < now() - make_interval(mins => $1)
-       OR (u.gateway IS NOT NULL AND u.begun_at < now() - make_interval(secs => $4)
-         AND coalesce(g.seen_at, '-infinity') < now() - make_interval(secs => $4))
-       OR (a.state <> 'live' AND coalesce(a.ended_at, u.begun_at) < now() - make_interval(secs => $2)))
+     WHERE u.state = 'begun' AND (u.begun_at < (SELECT ${fleetAgo('make_interval(mins => $1)')})
+       OR (u.gateway IS NOT NULL AND u.begun_at < (SELECT ${fleetAgo('make_interval(secs => $4)')})
+         AND coalesce(g.seen_at, '-infinity') < (SELECT ${fleetAgo('make_interval(secs => $4)')}))
+       OR (a.state <> 'live' AND coalesce(a.ended_at, u.begun_at) < (SELECT ${fleetAgo('make_interval(secs => $2)')})))
      ORDER BY u.begun_at LIMIT $3`,
     [maxMinutes, deadSeconds, atOnce, silentSeconds],
   );
@@ -76,7 +77,7 @@ interface OpenRowOfAttempt extends ExchangeRow {
 async function openRowsOf(deps: SettleAttemptDeps, claim: AttemptClaim): Promise<OpenRowOfAttempt[]> {
   return deps.database.query(
     `SELECT u.id, u.session_id, u.attempt, $3::text AS server_id, u.provider, u.prices, u.model, u.fallback_for,
-       u.begun_at, coalesce(u.gateway <> $4 AND g.seen_at > now() - make_interval(secs => $5), false) AS elsewhere
+       u.begun_at, coalesce(u.gateway <> $4 AND g.seen_at > (SELECT ${fleetAgo('make_interval(secs => $5)')}), false) AS elsewhere
      FROM usage u LEFT JOIN gateways g ON g.id = u.gateway
      WHERE u.session_id = $1 AND u.attempt = $2 AND u.state = 'begun'`,
     [claim.sessionId, claim.attempt, claim.serverId, deps.gatewayId, silentSeconds],

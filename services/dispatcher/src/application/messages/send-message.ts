@@ -12,6 +12,7 @@ import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { fleetNow } from '../recovery/fleet-clock.ts';
 import { lockSession } from '../sessions/session-row.ts';
 import type { SessionRow } from '../sessions/session-row.ts';
 import { lockOpen } from './lock-open.ts';
@@ -97,7 +98,7 @@ const atOnce = 200;
  */
 export async function finishIdle(deps: MessageDeps): Promise<number> {
   const overdue = await deps.database.query<{ session_id: string }>(
-    `SELECT session_id FROM session_messages WHERE state = 'awaited' AND expires_at <= now()
+    `SELECT session_id FROM session_messages WHERE state = 'awaited' AND expires_at <= ${fleetNow}
      ORDER BY expires_at LIMIT ${atOnce}`,
   );
   let finished = 0;

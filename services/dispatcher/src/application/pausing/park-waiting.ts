@@ -2,6 +2,7 @@ import { pausableRuntimes } from '@lemniscate/shared/protocol/session-order.ts';
 import type { AgentServers } from '../ports/agent-servers.ts';
 import type { Log } from '../ports/log.ts';
 import type { Database } from '../ports/transaction.ts';
+import { fleetAgo } from '../recovery/fleet-clock.ts';
 import { waitsOfSession } from './waits.ts';
 
 export interface ParkDeps {
@@ -37,7 +38,7 @@ export async function parkWaiting(deps: ParkDeps): Promise<number> {
   const { database } = deps;
   await database.query(
     `UPDATE sessions s SET pause_requested = NULL WHERE s.pause_requested IS NOT NULL
-       AND s.pause_requested <> 'by_person' AND s.state IN ('starting', 'running')
+       AND s.pause_requested NOT IN ('by_person', 'drained') AND s.state IN ('starting', 'running')
        AND NOT EXISTS (SELECT FROM ${waitsOfSession} w WHERE w.since IS NOT NULL)`,
   );
   const parked = await database.query<ParkedRow>(
@@ -46,7 +47,9 @@ export async function parkWaiting(deps: ParkDeps): Promise<number> {
          SELECT reason, since FROM ${waitsOfSession} w WHERE since IS NOT NULL ORDER BY since LIMIT 1
        ) w
        WHERE s.state = 'running' AND s.phase = 'waiting' AND s.pause_requested IS NULL AND s.stop_reason IS NULL
-         AND s.runtime = ANY ($2) AND w.since < now() - make_interval(secs => CASE w.reason WHEN 'awaiting_sub_agent' THEN least($1::float8, $3::float8) ELSE $1::float8 END)
+         AND s.runtime = ANY ($2) AND w.since < CASE w.reason WHEN 'awaiting_sub_agent'
+           THEN (SELECT ${fleetAgo('make_interval(secs => least($1::float8, $3::float8))')})
+           ELSE (SELECT ${fleetAgo('make_interval(secs => $1::float8)')}) END
        LIMIT ${atOnce}
      )
      UPDATE sessions SET pause_requested = due.reason FROM due

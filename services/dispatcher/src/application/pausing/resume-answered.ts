@@ -1,6 +1,7 @@
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { Database } from '../ports/transaction.ts';
+import { fleetAgo } from '../recovery/fleet-clock.ts';
 import { lockSession } from '../sessions/session-row.ts';
 import type { Signals } from '../signals.ts';
 import type { PutAwayDeps } from './put-away.ts';
@@ -31,7 +32,7 @@ export async function resumeAnswered(deps: ResumeAnsweredDeps): Promise<number> 
   );
   const forgotten = await deps.database.query<{ id: string }>(
     `SELECT s.id FROM sessions s JOIN session_pauses p ON p.session_id = s.id AND p.until IS NULL
-     WHERE s.state = 'paused' AND s.reason = 'by_person' AND p.since < now() - make_interval(secs => $1)
+     WHERE s.state = 'paused' AND s.reason = 'by_person' AND p.since < ${fleetAgo('make_interval(secs => $1)')}
      ORDER BY s.id LIMIT ${atOnce}`,
     [deps.maxPauseSeconds],
   );

@@ -2,6 +2,7 @@ import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { lookInOrder } from '../ordered-look.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { endSession } from '../sessions/end-session.ts';
+import { fleetAgo, fleetNow } from './fleet-clock.ts';
 import { loseAttempt } from './lose-attempt.ts';
 import type { Loss, LoseAttemptDeps } from './lose-attempt.ts';
 import type { MassExpiryGuard } from './mass-expiry.ts';
@@ -31,7 +32,7 @@ interface DueRow extends Record<string, unknown> {
 async function reapLeases(deps: ReapDeps): Promise<void> {
   const due = await deps.database.query<DueRow>(
     `SELECT session_id, attempt, server_id FROM attempts
-     WHERE state = 'live' AND lease_expires_at < now() - $1 * interval '1 millisecond'
+     WHERE state = 'live' AND lease_expires_at < ${fleetNow} - $1 * interval '1 millisecond'
      ORDER BY lease_expires_at LIMIT ${perTick}`,
     [deps.graceMs],
   );
@@ -58,7 +59,7 @@ async function reapStarts(deps: ReapDeps): Promise<void> {
   const due = await deps.database.query<DueRow>(
     `SELECT attempts.session_id, attempts.attempt, attempts.server_id FROM attempts
      JOIN sessions ON sessions.id = attempts.session_id AND sessions.attempt = attempts.attempt
-     WHERE attempts.state = 'live' AND sessions.state = 'starting' AND attempts.start_deadline < now()
+     WHERE attempts.state = 'live' AND sessions.state = 'starting' AND attempts.start_deadline < ${fleetNow}
      LIMIT ${perTick}`,
   );
   await loseAll(deps, due, 'start_deadline');
@@ -79,8 +80,10 @@ interface OverdueRow extends Record<string, unknown> {
   readonly own: boolean;
 }
 
-const isOverdue = `s.state = 'pending'
-  AND s.queued_at < now() - coalesce(projects.max_wait_seconds, $1) * interval '1 second'`;
+const maxWait = `coalesce(projects.max_wait_seconds, $1) * interval '1 second'`;
+// The first goes by the index; the second, which leaves absences out, is asked for what the first has found.
+const isOverdue = `s.state = 'pending' AND s.queued_at < now() - ${maxWait}
+  AND s.queued_at + interval '0' < ${fleetAgo(maxWait)}`;
 
 // Of each project in which something waits those at the head, by jumps through the index: as much is read as is found,
 // whatever waits.

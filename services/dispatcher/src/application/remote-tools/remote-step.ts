@@ -5,6 +5,7 @@ import type { Proposal } from '../permits/read-proposal.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { faultOfArguments } from './check-arguments.ts';
 import { remoteCallMs } from './remote-calls.ts';
+import { fleetNow } from '../recovery/fleet-clock.ts';
 import { findApprovedTool } from './remote-tool-rows.ts';
 
 type Go = Extract<PermitAnswer, { verdict: 'go' }>;
@@ -60,7 +61,7 @@ export async function repeatRemoteCall(
 ): Promise<PermitAnswer> {
   const [late] = await tx.query(
     `UPDATE remote_calls SET state = 'unknown' WHERE session_id = $1 AND attempt = $2 AND call_id = $3
-       AND state = 'calling' AND deadline < now() RETURNING 1`,
+       AND state = 'calling' AND deadline < ${fleetNow} RETURNING 1`,
     [claim.sessionId, claim.attempt, callId],
   );
   if (late === undefined) return { verdict: 'waiting', approvalId: remoteQuestion(callId) };
@@ -80,7 +81,7 @@ export async function isRemoteCallOpen(
 ): Promise<boolean> {
   const [row] = await tx.query(
     `SELECT 1 FROM remote_calls WHERE session_id = $1 AND attempt = $2 AND call_id = $3 AND state = 'calling'
-       AND deadline >= now()`,
+       AND deadline >= ${fleetNow}`,
     [claim.sessionId, claim.attempt, question.slice(prefix.length)],
   );
   return row !== undefined;
