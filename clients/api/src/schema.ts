@@ -2831,7 +2831,7 @@ export interface components {
                 attempt: number;
                 message?: string | undefined;
                 phase: string;
-                reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person") | null;
+                reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person" | "drained") | null;
                 server: string | null;
                 /** @enum {string} */
                 state: "pending" | "starting" | "running" | "paused" | "completed" | "failed" | "timeout" | "user_stopped";
@@ -3005,7 +3005,7 @@ export interface components {
                 attempt: number;
                 message?: string | undefined;
                 phase: string;
-                reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person") | null;
+                reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person" | "drained") | null;
                 server: string | null;
                 /** @enum {string} */
                 state: "pending" | "starting" | "running" | "paused" | "completed" | "failed" | "timeout" | "user_stopped";
@@ -3276,7 +3276,7 @@ export interface components {
                 paused: ("fleet" | "pool" | "project") | null;
                 position: number;
             } | null;
-            reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person") | null;
+            reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person" | "drained") | null;
             reportedUsage: {
                 cacheReadTokens: number;
                 cacheWriteTokens: number;
@@ -3371,7 +3371,7 @@ export interface components {
                 paused: ("fleet" | "pool" | "project") | null;
                 position: number;
             } | null;
-            reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person") | null;
+            reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person" | "drained") | null;
             reportedUsage: {
                 cacheReadTokens: number;
                 cacheWriteTokens: number;
@@ -3427,7 +3427,7 @@ export interface components {
             phase: string;
             priced: boolean;
             project: string;
-            reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person") | null;
+            reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person" | "drained") | null;
             runningAt: string | null;
             server: string | null;
             /** @enum {string} */
@@ -3455,7 +3455,7 @@ export interface components {
             phase: string;
             priced: boolean;
             project: string;
-            reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person") | null;
+            reason: ("finished" | "time_budget" | "budget_actions" | "budget_tokens" | "budget_cost" | "budget_commands" | "sandbox_memory" | "sandbox_processes" | "sandbox_disk" | "sandbox_cpu" | "tool_rejected" | "approval_expired" | "queue_deadline" | "no_capacity" | "start_failed" | "environment_failed" | "repository_failed" | "model_failed" | "runtime_failed" | "server_lost" | "result_unsaved" | "stopped" | "revoked" | "awaiting_message" | "awaiting_approval" | "awaiting_extension" | "awaiting_sub_agent" | "by_person" | "drained") | null;
             runningAt: string | null;
             server: string | null;
             /** @enum {string} */

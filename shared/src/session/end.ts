@@ -67,6 +67,8 @@ export const pauseReasons = [
   'awaiting_extension',
   'awaiting_sub_agent',
   'by_person',
+  // its server is being emptied; it goes on by itself on another
+  'drained',
 ] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 

@@ -41,9 +41,11 @@ export function registerServers(program: Command, io: CommandIo): void {
     .action((options: { json?: boolean }) => list(options.json === true, io));
   servers
     .command('drain')
-    .description('Gives a server no more sessions; what runs there finishes, or is moved at the deadline.')
+    .description(
+      'Gives a server no more sessions; what runs there finishes, or is stored at the deadline and goes on elsewhere.',
+    )
     .argument('<name>')
-    .option('--deadline <seconds>', 'when what still runs there is moved to other servers')
+    .option('--deadline <seconds>', 'when what still runs there is stored and goes on on other servers')
     .option('--wait', 'until it holds nothing any more')
     .action((name: string, options: DrainOptions) => drain(name, options, io));
   servers
@@ -174,7 +176,11 @@ async function drain(name: string, options: DrainOptions, io: CommandIo): Promis
     }),
   );
   if (options.wait !== true) {
-    io.stdout.write(`${makeVisible(name)} gets no more sessions.\n`);
+    const then =
+      seconds === undefined
+        ? ''
+        : ` What still runs there in ${seconds} seconds is stored and goes on on another server.`;
+    io.stdout.write(`${makeVisible(name)} gets no more sessions.${then}\n`);
     return;
   }
   for (let shown = -1; ; await delay(500)) {

@@ -13,7 +13,7 @@ export function isPause(error: unknown): boolean {
 
 /**
  * Whether the session is to be paused. A wish that does not come about is taken back, and may come again later. Since
- * a person wants it, it cuts short whatever the session does. Since the session waits, it cuts short the waiting alone:
+ * a person wants it, or its server is being emptied, it cuts short whatever the session does. Since the session waits, it cuts short the waiting alone:
  * what it waited for may have come while the wish was on its way, and must not be disturbed.
  */
 export interface PauseWish {
@@ -21,11 +21,13 @@ export interface PauseWish {
   ask(reason: string): void;
   /** Aborted, with a reason for which `isPause` is true, while any wish stands. */
   signal(): AbortSignal;
-  /** The same for a person's wish. */
+  /** The same for a wish that does not wait until the session waits. */
   urgentSignal(): AbortSignal;
   /** The session goes on where it is; it is not disturbed again for so long. */
   takeBack(quietMs: number): void;
 }
+
+const urgentReasons: ReadonlySet<string> = new Set(['by_person', 'drained']);
 
 export function createPauseWish(monotonicMs: () => number): PauseWish {
   let any = new AbortController();
@@ -34,7 +36,7 @@ export function createPauseWish(monotonicMs: () => number): PauseWish {
   return {
     ask: (reason) => {
       if (monotonicMs() < quietUntil) return;
-      if (reason === 'by_person') urgent.abort(new Pause());
+      if (urgentReasons.has(reason)) urgent.abort(new Pause());
       any.abort(new Pause());
     },
     signal: () => any.signal,

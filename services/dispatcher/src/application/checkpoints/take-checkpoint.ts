@@ -111,7 +111,9 @@ async function pauseOf(
     return { reason: 'by_person', subject: session.pause_requested_by };
   if (session.pause_requested === null) return null;
   const wait = await findWait(tx, session.id);
-  return wait === null ? null : { reason: wait.reason, subject: null };
+  if (wait !== null) return { reason: wait.reason, subject: null };
+  // Not waiting for anybody, it goes on by itself as soon as it is stored.
+  return session.pause_requested === 'drained' ? { reason: 'drained', subject: null } : null;
 }
 
 /** A resumed model must never remember edits that are gone, so nothing may be half-way between the two. */

@@ -10,6 +10,7 @@ import type {
   ServerEvent,
 } from '@lemniscate/shared/protocol/session-event.ts';
 import type { ServerCommand } from '@lemniscate/shared/protocol/session-order.ts';
+import type { PauseReason } from '@lemniscate/shared/session/end.ts';
 import { sessionPhases } from '@lemniscate/shared/session/state.ts';
 import type { SessionPhase } from '@lemniscate/shared/session/state.ts';
 import { closePause } from '../pausing/pause-spans.ts';
@@ -254,8 +255,13 @@ function answerOf(claim: AttemptClaim, attempt: LiveAttempt, acknowledgedSeq: nu
   return {
     acknowledgedSeq,
     commands: pendingCommands(claim, attempt.stop_reason),
-    pause: attempt.pause_requested === 'by_person',
+    pause: cutsShort(attempt.pause_requested),
   };
+}
+
+/** A session that waits for somebody is told by its server's heartbeat, soon enough. */
+function cutsShort(wish: PauseReason | null): boolean {
+  return wish === 'by_person' || wish === 'drained';
 }
 
 /** What the server has to be told: a stop that is on record and that its session has not followed yet. */

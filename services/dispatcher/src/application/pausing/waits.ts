@@ -2,7 +2,7 @@ import type { PauseReason } from '@lemniscate/shared/session/end.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
 /** What a session can wait for, by the reason for which it is then paused. */
-export type WaitReason = Exclude<PauseReason, 'by_person'>;
+export type WaitReason = Exclude<PauseReason, 'by_person' | 'drained'>;
 
 /** For each reason, since when the session `s` waits for it: one row while it does, none otherwise. */
 const waits: Readonly<Record<WaitReason, string>> = {

@@ -16,7 +16,7 @@ export interface OperateDeps {
 }
 
 /**
- * Takes a server out of the rotation. What runs there goes on until the deadline and is then moved to other servers;
+ * Takes a server out of the rotation. What runs there goes on until the deadline, is then stored and goes on on other servers;
  * without a deadline it may finish. Repeating it sets a new deadline.
  * @param seen the version of the server that the caller saw
  * @returns the version after it

@@ -104,7 +104,7 @@ async function pausesOf(tx: Transaction, held: readonly Held[]): Promise<Heartbe
   const rows = await tx.query<{ id: string; reason: string }>(
     `SELECT s.id, s.pause_requested AS reason FROM sessions s
      WHERE s.id = ANY($1) AND s.pause_requested IS NOT NULL AND s.state = 'running' AND s.stop_reason IS NULL
-       AND (s.pause_requested = 'by_person'
+       AND (s.pause_requested IN ('by_person', 'drained')
          OR EXISTS (SELECT FROM ${waitsOfSession} w WHERE w.since IS NOT NULL))`,
     [held.map((each) => each.sessionId)],
   );
