@@ -30,6 +30,8 @@ export interface DayPlan {
   readonly mostSeconds: number;
   /** A lost server is noticed after lease and grace. */
   readonly noticeSeconds: number;
+  /** So long leases are held when more servers fall silent at once than a fault of theirs explains. */
+  readonly holdSeconds: number;
   /** Work since the last checkpoint that is done again, at most. */
   readonly checkpointSeconds: number;
   readonly warmPerServer: number;
@@ -82,6 +84,7 @@ export function usualDay(change: Partial<Pick<DayPlan, 'seed' | 'sessions' | 'se
     shape: 1.5,
     mostSeconds: 45 * 60,
     noticeSeconds: 20,
+    holdSeconds: 60,
     checkpointSeconds: 300,
     warmPerServer: 1,
     bootSeconds: 2,

@@ -50,7 +50,7 @@ ${table(
     ],
     [
       'sessions that lost their server',
-      `${number(day.lost)} (one zone of ${plan.zones} for ${plan.zoneLoss.forSeconds / 60} minutes)`,
+      `${number(day.lost)} (one zone of ${plan.zones} for ${plan.zoneLoss.forSeconds / 60} minutes, given up after ${number(Math.round(day.noticedAfter ?? 0))} s)`,
     ],
     ['admissions', `${number(day.bites)}, ${(day.started / day.bites).toFixed(1)} sessions each`],
   ],

@@ -24,6 +24,8 @@ test('a seed gives the same day again, and no session is lost or done twice', ()
   assert.equal(day.opened, day.completed + inUse + (last?.waiting ?? 0));
   assert.equal(day.started, day.completed + inUse + day.lost);
   assert.ok(day.lost > 10);
+  // Lease and grace, and the time for which leases are held when a third of the fleet falls silent.
+  assert.equal(day.noticedAfter, 80);
   assert.ok(day.minutes.every(({ utilisation }) => utilisation <= 1.34));
 });
 

@@ -5,6 +5,7 @@ import { createSlotLedger } from '@lemniscate/shared/queue/slot-ledger.ts';
 import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
 import { queueDepth } from '@lemniscate/dispatcher/application/admission/admit-sessions.ts';
 import { defaultPool } from '@lemniscate/dispatcher/application/servers/configured-server.ts';
+import { createMassExpiryGuard } from '@lemniscate/dispatcher/application/recovery/mass-expiry.ts';
 import { maxLanes } from '@lemniscate/dispatcher/application/admission/waiting-sessions.ts';
 import { loadAt } from './day.ts';
 import type { DayPlan } from './day.ts';
@@ -31,6 +32,8 @@ export interface SeenDay {
   readonly started: number;
   readonly completed: number;
   readonly lost: number;
+  /** After so many seconds the sessions of the lost zone were given up; null: never. */
+  readonly noticedAfter: number | null;
   /** Admissions that were run, and slots that they gave. */
   readonly bites: number;
 }
@@ -95,6 +98,11 @@ export function simulateDay(plan: DayPlan): SeenDay {
   let inUse = 0;
   let waitingCount = 0;
   let darkSlots = 0;
+  let virtualMs = 0;
+  // The reaper's own: a whole zone is more than a fault of single servers.
+  const guard = createMassExpiryGuard({ monotonicMs: () => virtualMs }, plan.holdSeconds * 1_000);
+  let isSilent = false;
+  let noticedAfter: number | null = null;
 
   const open = (tenant: number, now: number, delay: number, work: number): void => {
     if (count >= most) throw new Error('more sessions than were planned for');
@@ -205,6 +213,16 @@ export function simulateDay(plan: DayPlan): SeenDay {
   };
 
   const inZone = (server: number): boolean => server % plan.zones === 0;
+  const letsGo = (now: number): boolean => {
+    virtualMs = now * 1_000;
+    let [silent, fleet] = [0, 0];
+    for (const [server, sessions] of held.entries()) {
+      if (sessions.size === 0) continue;
+      fleet += 1;
+      if (inZone(server)) silent += 1;
+    }
+    return guard.allows(silent, fleet);
+  };
   const perStep = plan.sessions / steps;
   const hourly = tenants.reduce((sum, { hourly: each }) => sum + each, 0);
   const spread = Math.max(0, 1 - (hourly * (plan.seconds / 3_600) + plan.resume.sessions) / plan.sessions);
@@ -238,8 +256,11 @@ export function simulateDay(plan: DayPlan): SeenDay {
         if (!inZone(server)) continue;
         ledger.withdraw(server);
         darkSlots += plan.capacity;
+        isSilent = true;
       }
-    if (step === (plan.zoneLoss.at + plan.noticeSeconds) * stepsPerSecond)
+    if (isSilent && step >= (plan.zoneLoss.at + plan.noticeSeconds) * stepsPerSecond && letsGo(now)) {
+      isSilent = false;
+      noticedAfter = now - plan.zoneLoss.at;
       for (let server = 0; server < serverCount; server += 1) {
         if (!inZone(server)) continue;
         for (const session of held[server] ?? []) {
@@ -256,11 +277,13 @@ export function simulateDay(plan: DayPlan): SeenDay {
         mirrors[server]?.clear();
         warm[server] = plan.warmPerServer;
       }
+    }
     if (step === (plan.zoneLoss.at + plan.zoneLoss.forSeconds) * stepsPerSecond)
       for (let server = 0; server < serverCount; server += 1) {
         if (!inZone(server)) continue;
         ledger.restore(server);
         darkSlots -= plan.capacity;
+        isSilent = false;
       }
 
     while (bite(now));
@@ -283,6 +306,7 @@ export function simulateDay(plan: DayPlan): SeenDay {
     started,
     completed,
     lost,
+    noticedAfter,
     bites,
   };
 }
