@@ -9,6 +9,7 @@ import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { freePort } from './testing/own-redis.ts';
 import { startSimulatedAgentServer } from './testing/simulated-agent-server.ts';
+import type { SimulatedAgentServer } from './testing/simulated-agent-server.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 import { within } from './testing/within.ts';
@@ -121,28 +122,54 @@ describe('agent servers', () => {
     await within(15_000, 'the other is placed', () => bad.held.size === 2);
   });
 
-  for (const [what, says, reason] of [
+  type Illness = (server: SimulatedAgentServer) => void;
+  const illnesses: readonly (readonly [what: string, falls: Illness, heals: Illness, reason: RegExp])[] = [
     [
       'whose clock is off',
-      { now: new Date(Date.now() + 3_600_000).toISOString() },
+      (ill) => (ill.says = { now: new Date(Date.now() + 3_600_000).toISOString() }),
+      (ill) => (ill.says = {}),
       /clock is 3[56]\d\d s ahead/,
     ],
-    ['whose disk is full', { disk: { freeBytes: 1e6, totalBytes: 1e11 } }, /disk is full/],
-    ['that cannot boot sandboxes', { unhealthy: 'no sandbox starts' }, /no sandbox starts/],
-  ] as const)
+    [
+      'whose disk is full',
+      (ill) => (ill.says = { disk: { freeBytes: 1e6, totalBytes: 1e11 } }),
+      (ill) => (ill.says = {}),
+      /disk is full/,
+    ],
+    [
+      'that cannot boot sandboxes',
+      (ill) => (ill.says = { unhealthy: 'no sandbox starts' }),
+      (ill) => (ill.says = {}),
+      /no sandbox starts/,
+    ],
+    [
+      'that answers slowly',
+      (ill) => (ill.answersStatus = { afterMs: 2_500 }),
+      (ill) => (ill.answersStatus = { afterMs: 0 }),
+      /answers slowly \(2[5-9]\d\d ms/,
+    ],
+    [
+      'that does not answer while its heartbeats go on',
+      (ill) => (ill.answersStatus = 'never'),
+      (ill) => (ill.answersStatus = { afterMs: 0 }),
+      /asked \d+ times without an answer \(no answer in time\), though its heartbeats come/,
+    ],
+  ];
+  for (const [what, falls, heals, reason] of illnesses)
     test(`a server ${what} gets no sessions, says why, and comes back by itself`, async () => {
       const { fleet, dispatcher } = await start(['ill', 'well']);
       await usable(dispatcher, 'ill');
       await usable(dispatcher, 'well');
       const [ill, well] = fleet.servers;
       assert.ok(ill && well);
-      ill.says = says;
-      await within(10_000, 'it is out', async () =>
+      for (const server of fleet.servers) server.startHeartbeats(500);
+      falls(ill);
+      await within(40_000, 'it is out', async () =>
         reason.test((await seen(dispatcher, 'ill'))?.outBecause ?? ''),
       );
       const ids = await Promise.all(Array.from({ length: 5 }, () => open(dispatcher)));
       await within(10_000, 'all are on the other', () => ids.every((id) => well.held.has(id)));
-      ill.says = {};
+      heals(ill);
       await usable(dispatcher, 'ill');
       const back = await open(dispatcher);
       await within(10_000, 'it is used again', () => ill.held.has(back));

@@ -197,6 +197,7 @@ function isTimeout(error: unknown): boolean {
 
 function faultOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed without an error';
+  if (isTimeout(error)) return 'no answer in time';
   const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
   return `${code}${error.message}`;
 }
@@ -205,7 +206,7 @@ function unreachable(url: string, error: unknown): CodedError {
   return new CodedError(
     'service_unreachable',
     `Agent server at ${url} cannot be reached (${faultOf(error)}). Check AGENT_SERVERS and that it runs.`,
-    { url },
+    { url, how: faultOf(error) },
     error,
   );
 }

@@ -30,6 +30,8 @@ import { resumeAnswered } from '../application/pausing/resume-answered.ts';
 import type { ResumeAnsweredDeps } from '../application/pausing/resume-answered.ts';
 import { probeServers } from '../application/servers/probe-servers.ts';
 import type { ProbeDeps, ProbeMemory } from '../application/servers/probe-servers.ts';
+import { createServerLists } from '../application/servers/server-lists.ts';
+import type { ServerListDeps } from '../application/servers/server-lists.ts';
 import type { Leadership } from '../application/ports/leadership.ts';
 import type { PlacementQueue, ReservedJob } from '../application/ports/placement-queue.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
@@ -61,6 +63,7 @@ export interface JobDeps
   extends
     Omit<PlaceSessionDeps, 'mint' | 'isLive'>,
     ProbeDeps,
+    ServerListDeps,
     ParkDeps,
     ResumeAnsweredDeps,
     ReaperDeps,
@@ -113,13 +116,18 @@ const singletons: ReadonlySet<string> = new Set([
   'scaling',
 ]);
 
-/** Sessions end by hundreds a second; looks that each of them kicked ran one behind the other, without a pause. */
-const restAfterEndsMs = 200;
+/**
+ * Sessions end by hundreds a second, and so do heartbeats come of servers that are not known yet; looks that each of them
+ * kicked ran one behind the other, without a pause.
+ */
+const restAfterKicksMs = 200;
+const comeByHundreds: ReadonlySet<SignalName | null> = new Set(['ended', 'probeServers']);
 
 /** The loops that keep the fleet right, each on its signal and on its timer, and the workers of the queue. */
 export function startJobs(deps: JobDeps): Jobs {
   const { log } = deps;
   const probes: ProbeMemory = new Map();
+  const lists = createServerLists(deps);
   const book = createQueueBook(deps.database, () => deps.clock.monotonicMs());
   const plan: readonly [
     name: string,
@@ -127,7 +135,10 @@ export function startJobs(deps: JobDeps): Jobs {
     signal: SignalName | null,
     work: () => Promise<unknown>,
   ][] = [
-    ['probe', 2_000, 'probeServers', () => probeServers(deps, probes)],
+    ['probe', 2_000, 'probeServers', () => probeServers(deps, lists, 'answering', probes)],
+    ['probe of doubtful', 2_000, null, () => probeServers(deps, lists, 'doubtful', probes)],
+    // Beside the probes, which may take long: who is silent for a while names nothing.
+    ['server lists', 2_000, null, lists.look],
     ['queue book', 1_000, null, book.look],
     ['fleet watch', 1_000, null, () => tickFleet(deps)],
     ['reaper', 1_000, 'probeServers', () => reap(deps)],
@@ -180,7 +191,7 @@ export function startJobs(deps: JobDeps): Jobs {
     const loop = startLoop({
       name,
       everyMs,
-      ...(signal === 'ended' ? { restMs: restAfterEndsMs } : {}),
+      ...(comeByHundreds.has(signal) ? { restMs: restAfterKicksMs } : {}),
       log,
       work: async () => {
         if (!single || deps.leadership.leads()) await work();
@@ -200,7 +211,7 @@ export function startJobs(deps: JobDeps): Jobs {
   return {
     stop: async (timeoutMs) => {
       for (const unsubscribe of unsubscribes) unsubscribe();
-      await Promise.all([admission, ...loops].map((loop) => loop.stop(timeoutMs)));
+      await Promise.all([lists.leave(), ...[admission, ...loops].map((loop) => loop.stop(timeoutMs))]);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { Server } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { Held } from '@lemniscate/shared/protocol/identity.ts';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
@@ -26,6 +27,8 @@ export interface SimulatedAgentServer {
   readonly held: ReadonlyMap<string, number>;
   readonly destroyed: readonly Held[];
   behaviour: OrderBehaviour;
+  /** How its address answers a look at its status: after so many milliseconds, or never. Heartbeats go on. */
+  answersStatus: { readonly afterMs: number } | 'never';
   /** Said on top of its ordinary status. */
   says: Partial<ServerStatus>;
   /** Told of each order that was taken. */
@@ -103,6 +106,7 @@ export async function startSimulatedAgentServer(
     held,
     destroyed,
     behaviour: 'take',
+    answersStatus: { afterMs: 0 },
     says: {},
     onTaken: () => undefined,
     post,
@@ -171,6 +175,9 @@ export async function startSimulatedAgentServer(
     };
     const url = new URL(incoming.url ?? '/', 'https://server');
     if (url.pathname === '/status') {
+      if (server.answersStatus === 'never') return;
+      if (server.answersStatus.afterMs > 0)
+        await delay(server.answersStatus.afterMs, undefined, { signal: closed.signal });
       answer(200, status());
       return;
     }

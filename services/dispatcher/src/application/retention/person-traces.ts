@@ -106,6 +106,7 @@ const sentences: readonly (readonly [table: string, column: string])[] = [
   ['deliveries', 'message'],
   ['environments', 'message'],
   ['agent_servers', 'last_failure'],
+  ['agent_servers', 'probe_failure'],
   ['fleet_stops', 'note'],
   ['intake_pauses', 'note'],
   ['revoked_users', 'note'],

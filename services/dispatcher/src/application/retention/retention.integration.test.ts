@@ -233,6 +233,7 @@ const namesNobody: readonly string[] = [
   'project_workspaces.repository',
   'skills.files',
   // figures, and words of the fleet
+  'agent_server_lists.servers',
   'agent_servers.status',
   'attempts.reported_usage',
   'budget_extensions.grants',

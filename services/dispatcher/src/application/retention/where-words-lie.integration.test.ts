@@ -40,7 +40,8 @@ const wordless = [
 /** The others that hold none: figures, codes, names of parts of the fleet, and the log's own material. */
 const others: Readonly<Record<string, readonly string[]>> = {
   account_links: ['source', 'account'],
-  agent_servers: ['url', 'pool', 'status'],
+  agent_server_lists: ['dispatcher', 'servers'],
+  agent_servers: ['url', 'pool', 'status', 'origin'],
   approvals: ['tool'],
   attempts: ['reported_usage'],
   audit_chains: ['chain'],

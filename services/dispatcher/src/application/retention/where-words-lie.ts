@@ -159,6 +159,11 @@ export const wordStores: readonly WordStore[] = [
     ends: 'the next session that starts there',
   },
   {
+    store: 'why an address of a server did not answer',
+    columns: ['agent_servers.probe_failure'],
+    ends: 'its next answer',
+  },
+  {
     store: 'why administrators acted',
     columns: [
       'cost_entries.reason',

@@ -1,121 +1,162 @@
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import type { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
-import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
-import type { ProbeServer } from '../ports/agent-servers.ts';
+import { eachAtMost } from '../each-at-most.ts';
+import type { ProbedServer, ProbeServer } from '../ports/agent-servers.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { ConfiguredServer } from './configured-server.ts';
+import { fetchesItsOrders } from './configured-server.ts';
+import { probeTurn } from './probe-turn.ts';
+import type { ProbeLane } from './probe-turn.ts';
 import { reportStatus } from './report-status.ts';
 import type { ReportDeps } from './report-status.ts';
-import { listServers, usableCapacity } from './server-row.ts';
+import { inShare } from './server-lists.ts';
+import type { NamedServers, ServerLists } from './server-lists.ts';
+import { listShare, serverColumns, usableCapacity } from './server-row.ts';
+import type { ServerRow, ShareRow } from './server-row.ts';
 
 export interface ProbeDeps extends ReportDeps {
-  /** The list as it is now: it is read again each time. */
-  readonly configured: () => Promise<readonly ConfiguredServer[]>;
   readonly clock: Clock;
   readonly probe: ProbeServer;
 }
 
-/** Probes under way at once: a fleet of thousands must not open thousands of connections in one tick. */
-const atOnce = 50;
+/**
+ * Probes under way at once: a fleet of thousands must not open thousands of connections in one tick. Where it is this
+ * process that is short of time, more at once would only let more of them run out of it.
+ */
+const atOnce: Readonly<Record<ProbeLane, number>> = { answering: 20, doubtful: 50 };
 
-/** Whether each address answered at the last look, so that only changes are told. */
-export type ProbeMemory = Map<string, string>;
+/** What each address last came to: only changes are told. */
+export type ProbeMemory = Map<string, { readonly answers: boolean; readonly outcome: string }>;
+
+/** Somebody to ask: an address of the list, or of a server that has joined. */
+interface Asked {
+  readonly url: string;
+  /** Null: it has joined, and no list names it. */
+  readonly named: ConfiguredServer | null;
+}
 
 /**
- * Asks every server of the list and every one that has joined for its status, and takes those out of the choice that
- * must not have sessions.
+ * Asks this process' share of the servers for their status, those whose turn it is, and takes those out of the choice
+ * that must not have sessions.
  */
-export async function probeServers(deps: ProbeDeps, memory: ProbeMemory): Promise<void> {
-  const configured = await deps.configured();
-  await unlist(deps, configured, memory);
-  const addresses = new Set(configured.map(({ url }) => url));
-  const joined = (await listServers(deps.database)).filter(
-    (row) => row.pinned_to === null && row.listed && !addresses.has(row.url),
-  );
-  const all: readonly ConfiguredServer[] = [
-    ...configured,
-    ...joined.map(({ url, pool, capacity }) => ({ url, pool, capacity })),
-  ];
-  for (let from = 0; from < all.length; from += atOnce)
-    await Promise.all(all.slice(from, from + atOnce).map((server) => probeOne(deps, server, memory)));
-  await withdrawUnusable(deps);
+export async function probeServers(
+  deps: ProbeDeps,
+  lists: ServerLists,
+  lane: ProbeLane,
+  memory: ProbeMemory,
+): Promise<void> {
+  const named = await lists.look();
+  const rows = await listShare(deps.database, named.share);
+  if (lane === 'answering') await keepListed(deps, named, rows);
+  const asked = turnsOf(lane, named, rows, memory);
+  await eachAtMost(atOnce[lane], asked, (each) => probeOne(deps, each, memory));
+  if (lane === 'doubtful') return;
+  for (const row of await listShare(deps.database, named.share))
+    if (usableCapacity(row) === 0) await deps.reservations.withdraw(row.id);
   await deps.reservations.pack(await packedPools(deps.database));
 }
 
-/** Addresses that were in the list of this process and are no longer: their servers get no more sessions. */
-async function unlist(
-  deps: ProbeDeps,
-  configured: readonly ConfiguredServer[],
-  memory: ProbeMemory,
-): Promise<void> {
-  const now = new Set(configured.map(({ url }) => url));
-  const gone = [...(listed.get(memory) ?? [])].filter((url) => !now.has(url));
-  listed.set(memory, now);
-  if (gone.length === 0) return;
-  await deps.database.query('UPDATE agent_servers SET listed = false WHERE url = ANY($1)', [gone]);
-  for (const url of gone) memory.delete(url);
-  deps.log.info({ gone }, 'agent servers were taken out of the list');
+/** Servers that nobody names any more get no more sessions; one that is named again does. */
+async function keepListed(deps: ProbeDeps, named: NamedServers, rows: readonly ShareRow[]): Promise<void> {
+  const gone = rows.filter((row) => row.origin === 'list' && row.listed && !named.byUrl.has(row.url));
+  if (gone.length > 0 && named.steady) {
+    await deps.database.query('UPDATE agent_servers SET listed = false WHERE id = ANY($1)', [
+      gone.map(({ id }) => id),
+    ]);
+    deps.log.info({ gone: gone.map(({ url }) => url) }, 'agent servers were taken out of the list');
+  }
+  const back = rows.filter((row) => named.byUrl.has(row.url) && !(row.origin === 'list' && row.listed));
+  if (back.length > 0)
+    await deps.database.query(
+      `UPDATE agent_servers SET listed = true, origin = 'list' WHERE id = ANY($1) AND pinned_to IS NULL`,
+      [back.map(({ id }) => id)],
+    );
 }
-const listed = new WeakMap<ProbeMemory, ReadonlySet<string>>();
+
+function turnsOf(
+  lane: ProbeLane,
+  named: NamedServers,
+  rows: readonly ShareRow[],
+  memory: ProbeMemory,
+): Asked[] {
+  const known = new Set(rows.map(({ url }) => url));
+  const strangers = [...named.byUrl.values()].filter(
+    ({ url }) => !known.has(url) && inShare(url, named.share) && strangerLane(url, memory) === lane,
+  );
+  const due = rows.filter((row) => {
+    const isAsked = named.byUrl.has(row.url) || (row.origin === 'joined' && row.listed);
+    return isAsked && !fetchesItsOrders(row.url) && probeTurn(row) === lane;
+  });
+  return [
+    ...strangers.map((server) => ({ url: server.url, named: server })),
+    ...due.map(({ url }) => ({ url, named: named.byUrl.get(url) ?? null })),
+  ];
+}
+
+const strangerLane = (url: string, memory: ProbeMemory): ProbeLane =>
+  memory.get(url)?.answers === false ? 'doubtful' : 'answering';
 
 async function packedPools(tx: Transaction): Promise<string[]> {
   const rows = await tx.query<{ pool: string }>('SELECT pool FROM pool_settings WHERE packing');
   return rows.map(({ pool }) => pool);
 }
 
-async function probeOne(deps: ProbeDeps, server: ConfiguredServer, memory: ProbeMemory): Promise<void> {
-  const outcome = await tryProbe(deps, server);
-  if (memory.get(server.url) === outcome) return;
-  memory.set(server.url, outcome);
-  if (outcome.startsWith('answers')) deps.log.info({ url: server.url }, `agent server ${outcome}`);
-  else deps.log.warn({ url: server.url }, `agent server cannot be used: ${outcome}`);
+async function probeOne(deps: ProbeDeps, asked: Asked, memory: ProbeMemory): Promise<void> {
+  const { url } = asked;
+  const found = await tryProbe(deps, asked);
+  if (memory.get(url)?.outcome === found.outcome) return;
+  memory.set(url, found);
+  if (found.answers) deps.log.info({ url }, `agent server ${found.outcome}`);
+  else deps.log.warn({ url }, `agent server cannot be used: ${found.outcome}`);
 }
 
-async function tryProbe(deps: ProbeDeps, server: ConfiguredServer): Promise<string> {
+async function tryProbe(
+  deps: ProbeDeps,
+  { url, named }: Asked,
+): Promise<{ answers: boolean; outcome: string }> {
   try {
-    const { serverId, status, answerMs } = await deps.probe(server.url);
-    await registerServer(deps.database, serverId, server);
-    await noteMeasures(deps, serverId, status, answerMs);
-    await reportStatus(deps, serverId, status);
-    return `answers as ${serverId}`;
+    const probed = await deps.probe(url);
+    if (named !== null) await registerServer(deps.database, probed.serverId, named);
+    await reportStatus(deps, probed.serverId, probed.status, {
+      answerMs: Math.round(probed.answerMs),
+      aheadMs: aheadOf(deps.clock, probed),
+    });
+    return { answers: true, outcome: `answers as ${probed.serverId}` };
   } catch (error) {
-    if (isCodedError(error, 'service_unreachable') || isCodedError(error, 'certificate_refused'))
-      return error.message;
+    if (isCodedError(error, 'service_unreachable') || isCodedError(error, 'certificate_refused')) {
+      await noteFailure(deps, url, error);
+      return { answers: false, outcome: error.message };
+    }
     throw error;
   }
+}
+
+/** Half of the way there and half of the way back: what is left is the distance of the clocks. */
+function aheadOf(clock: Clock, { status, answerMs }: ProbedServer): number | null {
+  if (status.now === undefined) return null;
+  return Math.round(Date.parse(status.now) - (clock.now().getTime() - answerMs / 2));
+}
+
+async function noteFailure(deps: ProbeDeps, url: string, error: CodedError): Promise<void> {
+  const { how } = error.details;
+  const rows = await deps.database.query<ServerRow>(
+    `UPDATE agent_servers SET probe_failures = probe_failures + 1, probe_failure = $2 WHERE url = $1
+     RETURNING ${serverColumns}`,
+    [url, (typeof how === 'string' ? how : error.message).slice(0, 500)],
+  );
+  // Not only with its next heartbeat: it would be given sessions meanwhile.
+  for (const row of rows) if (usableCapacity(row) === 0) await deps.reservations.withdraw(row.id);
 }
 
 async function registerServer(tx: Transaction, serverId: string, server: ConfiguredServer): Promise<void> {
   // No upper bound of our own: what the server reports counts.
   const capacity = server.capacity ?? 100_000;
   await tx.query(
-    `INSERT INTO agent_servers (id, url, pool, capacity) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (id) DO UPDATE SET url = $2, pool = $3, capacity = $4, pinned_to = NULL, listed = true
-     WHERE (agent_servers.url, agent_servers.pool, agent_servers.capacity, agent_servers.listed)
-       IS DISTINCT FROM ($2, $3, $4, true)`,
+    `INSERT INTO agent_servers (id, url, pool, capacity, origin) VALUES ($1, $2, $3, $4, 'list')
+     ON CONFLICT (id) DO UPDATE SET url = $2, pool = $3, capacity = $4, pinned_to = NULL, listed = true, origin = 'list'
+     WHERE (agent_servers.url, agent_servers.pool, agent_servers.capacity, agent_servers.listed, agent_servers.origin)
+       IS DISTINCT FROM ($2, $3, $4, true, 'list')`,
     [serverId, server.url, server.pool, capacity],
   );
-}
-
-/** Half of the way there and half of the way back: what is left is the distance of the clocks. */
-async function noteMeasures(
-  deps: ProbeDeps,
-  serverId: string,
-  status: ServerStatus,
-  answerMs: number,
-): Promise<void> {
-  const ahead =
-    status.now === undefined
-      ? null
-      : Math.round(Date.parse(status.now) - (deps.clock.now().getTime() - answerMs / 2));
-  await deps.database.query('UPDATE agent_servers SET answer_ms = $2, clock_ahead_ms = $3 WHERE id = $1', [
-    serverId,
-    Math.round(answerMs),
-    ahead,
-  ]);
-}
-
-async function withdrawUnusable(deps: ProbeDeps): Promise<void> {
-  for (const row of await listServers(deps.database))
-    if (usableCapacity(row) === 0) await deps.reservations.withdraw(row.id);
 }

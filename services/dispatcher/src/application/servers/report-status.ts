@@ -18,6 +18,13 @@ export interface ReportDeps extends LoseAttemptDeps {
   readonly rebuildLedger: () => Promise<void>;
 }
 
+/** What a probe measured beside what the server says. */
+interface Measured {
+  readonly answerMs: number;
+  /** How far its clock is ahead; null: it does not say. */
+  readonly aheadMs: number | null;
+}
+
 /** What a report changes that its receiver must know. */
 export interface ReportOutcome {
   readonly server: ServerRow;
@@ -37,16 +44,18 @@ interface AttemptRow extends Record<string, unknown> {
 /**
  * Takes a server's word on itself, from a heartbeat or a probe: the row, the ledger, and the attempts that a restart
  * has destroyed. A server that started anew has lost whatever it does not list, which nobody has to wait a lease for.
+ * @param measured what a probe measured; null: a heartbeat brought it
  * @returns null when the record does not know the server
  */
 export async function reportStatus(
   deps: ReportDeps,
   serverId: string,
   status: ServerStatus,
+  measured: Measured | null = null,
 ): Promise<ReportOutcome | null> {
   // Under the row's lock: of two reports the one with the larger number has read later.
   const [stored, attempts] = await deps.database.transaction((tx) =>
-    Promise.all([storeStatus(tx, serverId, status), recentAttempts(tx, serverId)]),
+    Promise.all([storeStatus(tx, serverId, status, measured), recentAttempts(tx, serverId)]),
   );
   if (stored === null) return null;
   const server = await liftClamp(deps.database, stored);
@@ -62,12 +71,23 @@ async function storeStatus(
   tx: Transaction,
   serverId: string,
   status: ServerStatus,
+  measured: Measured | null,
 ): Promise<ServerRow | null> {
+  const byProbe =
+    measured === null
+      ? ''
+      : ', answer_ms = $5, clock_ahead_ms = $6, probed_at = now(), probe_failures = 0, probe_failure = NULL';
   const [row] = await tx.query<ServerRow>(
-    `UPDATE agent_servers SET boot_id = $2, driver = $3, status = $4, seen_at = now(), reported = ${nextReport}
+    `UPDATE agent_servers SET boot_id = $2, driver = $3, status = $4, seen_at = now(), reported = ${nextReport}${byProbe}
      WHERE id = $1
      RETURNING ${serverColumns}`,
-    [serverId, status.bootId, status.driver, JSON.stringify(status)],
+    [
+      serverId,
+      status.bootId,
+      status.driver,
+      JSON.stringify(status),
+      ...(measured === null ? [] : [measured.answerMs, measured.aheadMs]),
+    ],
   );
   return row ?? null;
 }

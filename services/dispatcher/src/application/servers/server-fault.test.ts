@@ -6,12 +6,6 @@ import type { ServerCondition } from './server-fault.ts';
 const well: ServerCondition = {
   status: {
     protocol: 1,
-    bootId: 'b',
-    capacity: 4,
-    held: [],
-    warm: 1,
-    driver: 'd',
-    profiles: [],
     draining: false,
     disk: { freeBytes: 50e9, totalBytes: 100e9 },
   },
@@ -22,6 +16,8 @@ const well: ServerCondition = {
   last_failure: null,
   excluded: false,
   answer_ms: 4,
+  probe_failures: 1,
+  probe_failure: 'no answer in time',
   clock_ahead_ms: -300,
 };
 const status = well.status ?? assert.fail();
@@ -41,6 +37,7 @@ const faults: readonly [what: string, change: Partial<ServerCondition>, says: Re
   ],
   ['wrong clock', { clock_ahead_ms: 3_600_000 }, /clock is 3600 s ahead/],
   ['slow', { answer_ms: 4_000 }, /answers slowly \(4000 ms/],
+  ['not answering', { probe_failures: 2 }, /asked 2 times without an answer \(no answer in time\)/],
   ['full', { status: { ...status, disk: { freeBytes: 1e9, totalBytes: 100e9 } } }, /disk is full/],
 ];
 

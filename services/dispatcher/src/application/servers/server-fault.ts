@@ -3,7 +3,7 @@ import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts'
 
 /** What decides whether a server may have new sessions. */
 export interface ServerCondition {
-  readonly status: ServerStatus | null;
+  readonly status: Pick<ServerStatus, 'protocol' | 'draining' | 'unhealthy' | 'disk'> | null;
   /** Since its last word, by the record's clock. */
   readonly silent_ms: number | null;
   readonly drained: boolean;
@@ -13,8 +13,11 @@ export interface ServerCondition {
   readonly last_failure: string | null;
   /** Whether it has to wait before it may prove itself again. */
   readonly excluded: boolean;
-  /** Of the last probe; null: it was not probed. */
+  /** Of the last probe that was answered; null: it was not probed. */
   readonly answer_ms: number | null;
+  /** Probes in a row that were not answered since, whichever dispatcher asked, and how the last one failed. */
+  readonly probe_failures: number;
+  readonly probe_failure: string | null;
   readonly clock_ahead_ms: number | null;
 }
 
@@ -22,6 +25,8 @@ export interface ServerCondition {
 export const silentAfterMs = 7_000;
 /** Sessions in a row that may fail to start before a server is left alone. */
 export const failuresAllowed = 3;
+/** Probes in a row that may fail: of dispatchers one may be cut off, and one answer may be lost. */
+const probesAllowed = 1;
 /** An order has five seconds; a server that takes as much as this for a status would fail many. */
 const slowMs = 2_000;
 /** Certificates are issued a minute early, and audit entries are read side by side. */
@@ -44,10 +49,15 @@ export function serverFault(server: ServerCondition): string | null {
   if (status.unhealthy !== undefined) return `it says: ${status.unhealthy}`;
   if (server.excluded && server.start_failures >= failuresAllowed)
     return `${server.start_failures} sessions in a row did not start there; the last: ${server.last_failure ?? 'unknown'}`;
+  if (server.probe_failures > probesAllowed)
+    return `its address was asked ${server.probe_failures} times without an answer (${server.probe_failure ?? 'unknown'}), though its heartbeats come: orders would fail there`;
   return measuredFault(server, status);
 }
 
-function measuredFault(server: ServerCondition, status: ServerStatus): string | null {
+function measuredFault(
+  server: ServerCondition,
+  status: NonNullable<ServerCondition['status']>,
+): string | null {
   const ahead = server.clock_ahead_ms ?? 0;
   if (Math.abs(ahead) > clockMs)
     return `its clock is ${Math.round(Math.abs(ahead) / 1_000)} s ${ahead > 0 ? 'ahead' : 'behind'}`;
