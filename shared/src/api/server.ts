@@ -11,6 +11,7 @@ export const serverViewSchema = z
     capacity: z.int(),
     /** Slots that may be used now; 0 while something keeps it out of the rotation. */
     usable: z.int(),
+    /** Sessions that it says it holds, and those that it was given since. */
     held: z.int(),
     warm: z.int(),
     driver: z.string().nullable(),

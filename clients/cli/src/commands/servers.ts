@@ -183,12 +183,28 @@ async function drain(name: string, options: DrainOptions, io: CommandIo): Promis
     io.stdout.write(`${makeVisible(name)} gets no more sessions.${then}\n`);
     return;
   }
+  const { outBecause } = await untilEmpty(client, name, io);
+  io.stdout.write(`${makeVisible(name)} is empty (${makeVisible(outBecause ?? '')}).\n`);
+}
+
+/** Waits until a drained server holds nothing. @throws CodedError `server_unknown`, `version_conflict` */
+async function untilEmpty(client: ApiClient, name: string, io: CommandIo): Promise<ServerView> {
   for (let shown = -1; ; await delay(500)) {
     const server = (await readServers(client)).find(({ id }) => id === name);
-    const held = server?.held ?? 0;
-    if (held === 0) break;
-    if (held !== shown) io.stderr.write(`${makeVisible(name)} still holds ${held}.\n`);
-    shown = held;
+    if (server === undefined)
+      throw new CodedError(
+        'server_unknown',
+        `Agent server "${name}" has left the fleet while it was being emptied, so nobody can say what it still holds. "lemniscate sessions" shows what goes on elsewhere.`,
+        { server: name },
+      );
+    if (!server.drained)
+      throw new CodedError(
+        'version_conflict',
+        `Agent server "${name}" is in use again: somebody ended the drain. It will not become empty.`,
+        { server: name },
+      );
+    if (server.held === 0) return server;
+    if (server.held !== shown) io.stderr.write(`${makeVisible(name)} still holds ${server.held}.\n`);
+    shown = server.held;
   }
-  io.stdout.write(`${makeVisible(name)} is empty.\n`);
 }

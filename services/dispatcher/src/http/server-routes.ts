@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { drainServerSchema, serverListSchema } from '@lemniscate/shared/api/server.ts';
 import { approveServer, drainServer, undrainServer } from '../application/servers/operate-server.ts';
 import type { OperateDeps } from '../application/servers/operate-server.ts';
+import { countHeld } from '../application/servers/held-sessions.ts';
 import { serverFault } from '../application/servers/server-fault.ts';
 import { joinWorkstation, leaveWorkstation } from '../application/servers/join-workstation.ts';
 import type { JoinDeps } from '../application/servers/join-workstation.ts';
@@ -21,7 +22,7 @@ const serverParams = z.object({ id: z.string().regex(/^[\w.-]{1,64}$/, 'must be 
 /** Agent servers as an operator sees them, and how a workstation joins and leaves. */
 export function registerServerRoutes(app: App, deps: ServerRouteDeps): void {
   app.get('/v1/servers', { schema: { response: { 200: serverListSchema } } }, async () => {
-    const rows = await listServers(deps.database);
+    const [rows, heldBy] = await Promise.all([listServers(deps.database), countHeld(deps.database)]);
     return {
       servers: rows.map((row) => ({
         id: row.id,
@@ -29,7 +30,7 @@ export function registerServerRoutes(app: App, deps: ServerRouteDeps): void {
         pool: row.pool,
         capacity: ownCapacity(row),
         usable: usableCapacity(row),
-        held: row.status?.held.length ?? 0,
+        held: heldBy(row),
         warm: row.status?.warm ?? 0,
         driver: row.driver,
         draining: row.status?.draining ?? false,

@@ -6,6 +6,7 @@ import type { MetricFamily } from '@lemniscate/shared/telemetry/metrics.ts';
 import { adviseScaling } from '@lemniscate/shared/queue/scaling.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { pinnedPool } from './configured-server.ts';
+import { countHeld } from './held-sessions.ts';
 import { listServers, usableCapacity } from './server-row.ts';
 import type { ServerRow } from './server-row.ts';
 
@@ -24,8 +25,9 @@ interface PoolSetting extends Record<string, unknown> {
 
 /** Every pool that has a server or something that waits for one, with advice for its scaler. */
 export async function listPools(tx: Transaction): Promise<PoolView[]> {
-  const [servers, classes, set] = await Promise.all([
+  const [servers, heldBy, classes, set] = await Promise.all([
     listServers(tx),
+    countHeld(tx),
     tx.query<ClassRow>(
       `SELECT placement_class, lanes, starts_per_second,
          (SELECT extract(epoch FROM now() - created_at)::float8 FROM outbox
@@ -45,19 +47,21 @@ export async function listPools(tx: Transaction): Promise<PoolView[]> {
   const settings = new Map(set.map((setting) => [setting.pool, setting]));
   return [...new Set([...byPool.keys(), ...queues.keys()])]
     .sort((left, right) => (left < right ? -1 : 1))
-    .map((pool) => poolView(pool, byPool.get(pool) ?? [], queues.get(pool) ?? [], settings.get(pool)));
+    .map((pool) =>
+      poolView(pool, byPool.get(pool) ?? [], heldBy, queues.get(pool) ?? [], settings.get(pool)),
+    );
 }
 
 function poolView(
   pool: string,
   servers: readonly ServerRow[],
+  held: (row: ServerRow) => number,
   classes: readonly ClassRow[],
   setting: PoolSetting | undefined,
 ): PoolView {
   const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
   const waiting = sum(classes.flatMap(({ lanes }) => lanes.map((lane) => lane.waiting)));
   const ages = classes.flatMap(({ queue_age: age }) => (age === null ? [] : [Math.round(age)]));
-  const held = (row: ServerRow): number => row.status?.held.length ?? 0;
   return {
     pool,
     servers: servers.filter((row) => usableCapacity(row) > 0).length,
