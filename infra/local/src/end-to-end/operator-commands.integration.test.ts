@@ -4,8 +4,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { openSession } from '@lemniscate/cli/open-session.ts';
+import { sessionViewSchema } from '@lemniscate/shared/api/session.ts';
+import { fleetChain } from '@lemniscate/shared/audit/entry.ts';
+import { entriesPageSchema } from '@lemniscate/shared/audit/stored-entry.ts';
 import { projectRoot } from '../project-root.ts';
-import { assertNothingRuns, startTestFleet } from './test-fleet.ts';
+import { until } from '../testing/until.ts';
+import { assertNothingRuns, sampleRepository, startTestFleet } from './test-fleet.ts';
 import type { TestFleet } from './test-fleet.ts';
 
 // Commands that change what others change too: each reads what there is and names its version.
@@ -69,6 +74,64 @@ test('intake is paused and resumed, a server drained and used again, a queue wei
   await refuses(/There is no agent server "nowhere"/, 'servers', 'drain', 'nowhere');
   await says(/weight +3\n/, 'queue', 'local', '--weight', '3');
   await says(/weight +3\n[^]*maxConcurrent +4\n/, 'queue', 'local', '--max-concurrent', '4');
+});
+
+/** Entries of the fleet's own chain that are of the type and name the text. */
+async function audited(type: string, names: string): Promise<number> {
+  const path = `/v1/audit/chains/${encodeURIComponent(fleetChain)}/entries?limit=1000`;
+  const { entries } = await site.client.json(path, entriesPageSchema);
+  return entries.filter(
+    (entry) => entry.type === type && Buffer.from(entry.body, 'base64').toString('utf8').includes(names),
+  ).length;
+}
+
+const view = (id: string) => site.client.json(`/v1/sessions/${id}`, sessionViewSchema);
+
+async function open(repositoryFolder: string): Promise<string> {
+  const { session } = await openSession(
+    site.client,
+    { repositoryFolder, instruction: 'Fix the failing test.', execution: 'server' },
+    AbortSignal.timeout(60_000),
+  );
+  return session.id;
+}
+
+test('intake of a pool and of a project is paused and resumed: a session waits, and then starts', async () => {
+  const folder = sampleRepository(site.scratch, 'waits');
+  await refuses(/scope/, 'intake', 'pause', 'pools:default');
+  for (const [kind, name] of [
+    ['pool', 'default'],
+    ['project', 'local'],
+  ] as const) {
+    const scope = `${kind}:${name}`;
+    await says(new RegExp(`${scope} +paused by .*: a look`), 'intake', 'pause', scope, '--note', 'a look');
+    const id = await open(folder);
+    await until('it knows that it waits for us', async () => (await view(id)).queue?.paused === kind);
+    assert.equal((await view(id)).state, 'pending');
+    await says(/Everything takes sessions/, 'intake', 'resume', scope);
+    await until('it starts', async () => (await view(id)).state !== 'pending');
+    for (const type of ['intake.paused', 'intake.resumed'])
+      assert.equal(await audited(type, `"scope":"${scope}"`), 1, `${type} of ${scope}`);
+    await says(/./, 'stop', id);
+  }
+});
+
+test('everything is stopped by one command, and nothing starts until intake is resumed', async () => {
+  const folder = sampleRepository(site.scratch, 'stopped');
+  await says(/paused by/, 'intake', 'pause', 'pool:default');
+  const waiting = await open(folder);
+  await refuses(/Confirm with "stop everything"/, 'stop-everything', '--confirm', 'yes');
+  assert.equal((await view(waiting)).state, 'pending');
+  await says(/^1 sessions ended\. None starts/, 'stop-everything', '--confirm', 'stop everything');
+  assert.equal((await view(waiting)).state, 'user_stopped');
+  await says(/fleet +paused by/, 'intake', 'resume', 'pool:default');
+  const later = await open(folder);
+  await until('it knows that nothing starts', async () => (await view(later)).queue?.paused === 'fleet');
+  assert.equal((await view(later)).state, 'pending');
+  assert.equal(await audited('fleet.stopped', '"sessions":1'), 1);
+  await says(/Everything takes sessions/, 'intake', 'resume', 'fleet');
+  await until('sessions start again', async () => (await view(later)).state !== 'pending');
+  await says(/./, 'stop', later);
 });
 
 test('access is taken and given back', async () => {
