@@ -61,14 +61,47 @@ test('one trace goes from the API call over placement, turns, tools and models t
     'lemniscate-dispatcher',
   ]);
 
-  const parentName = (name: string): string[] =>
+  /** The spans of a name, and for each what it hangs below, from the innermost to the call that began it all. */
+  const above = (name: string): string[][] =>
     trace
       .filter((span) => span.name.startsWith(name))
-      .map(({ parentSpanId }) => byId.get(parentSpanId ?? '')?.name ?? '');
-  assert.ok(parentName('turn ').every((parent) => parent === 'invoke_agent native'));
-  assert.ok(parentName('execute_tool').every((parent) => parent.startsWith('turn ')));
-  assert.ok(parentName('chat').every((parent) => parent.startsWith('POST /model/')));
-  assert.ok(parentName('POST /model/').some((parent) => parent.startsWith('turn ')));
+      .map((span) => {
+        const names: string[] = [];
+        for (
+          let at = byId.get(span.parentSpanId ?? '');
+          at !== undefined;
+          at = byId.get(at.parentSpanId ?? '')
+        )
+          names.push(at.name.replace(/^turn \d+$/, 'turn'));
+        return names;
+      });
+  const placed = ['POST /v1/sessions'];
+  const held = ['place session', ...placed];
+  const attempted = ['invoke_agent native', ...held];
+  const turned = ['turn', ...attempted];
+  const chains = {
+    // out of the queue
+    'place session': placed,
+    // over HTTPS, to the server
+    'invoke_agent native': held,
+    'start session': attempted,
+    'turn ': attempted,
+    execute_tool: turned,
+    'finish session': attempted,
+    'export session': placed,
+  };
+  for (const [name, chain] of Object.entries(chains)) {
+    const found = above(name);
+    assert.ok(found.length > 0, `there is no span ${name}`);
+    for (const one of found) assert.deepEqual(one, chain, name);
+  }
+  // back over HTTPS, from the server
+  const asked = above('chat').map(([request = '', ...rest]) => [
+    request.replace(/^(POST \/model\/).*/, '$1'),
+    ...rest,
+  ]);
+  assert.ok(asked.length > 1);
+  for (const one of asked) assert.deepEqual(one, ['POST /model/', ...turned]);
   const exchanged = trace.find(({ name }) => name.startsWith('chat'));
   assert.equal(exchanged?.attributes['gen_ai.operation.name'], 'chat');
   assert.ok(Number(exchanged?.attributes['gen_ai.usage.input_tokens']) > 0);
