@@ -131,6 +131,14 @@ test(
         assert.throws(() =>
           run('docker', 'exec', `${project}_${name}_1`, 'node', '-e', 'fs.writeFileSync("/app/x", "")'),
         );
+      // each ends by itself when it is told to: a container that does not listen is killed, and has 137
+      compose('stop', '--timeout', '60', 'agent-server', 'dispatcher', 'audit-exporter');
+      for (const name of ['agent-server', 'dispatcher', 'audit-exporter'])
+        assert.equal(
+          run('docker', 'inspect', '--format', '{{.State.ExitCode}}', `${project}_${name}_1`).trim(),
+          '0',
+          `the exit code of ${name}`,
+        );
     } finally {
       compose('down', '-v', '--timeout', '30');
     }
