@@ -69,6 +69,9 @@ export async function startTestFleet(extra: Readonly<Record<string, string>> = {
     environment,
     async stop() {
       await fleet.stop();
+      // A workstation's server takes its sandboxes down behind the program that started it; a disk that is mounted still cannot
+      // be removed.
+      await until('no disk of the fleet is mounted', () => mountsOf(scratch).length === 0);
       // what the kernel is still taking down may write a last file while its folder is emptied
       rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
@@ -188,10 +191,15 @@ export function positionsAreDense(events: readonly PositionedEvent[]): boolean {
  * taken it down, which takes its moment on a busy machine.
  */
 export async function assertNothingRuns(scratch: string): Promise<void> {
-  await until('no process of the fleet is left', () => processesOf(scratch).length === 0).catch(
-    () => undefined,
-  );
-  assert.deepEqual(processesOf(scratch), [], 'no process and no sandbox is left');
+  const left = () => [...processesOf(scratch), ...mountsOf(scratch)];
+  await until('nothing of the fleet is left', () => left().length === 0).catch(() => undefined);
+  assert.deepEqual(left(), [], 'no process, no sandbox and no disk is left');
+}
+
+function mountsOf(scratch: string): string[] {
+  return readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(scratch));
 }
 
 /** Stops a fleet, and asserts that nothing of it runs any more. */
