@@ -76,6 +76,10 @@ test('what the next attempt asks too goes on waiting and stops its minutes, unde
     assert.equal(await ask(second, 4, 'd3', 'read_file', 'b'), 'go');
     assert.deepEqual(await states(first), [`${again} waiting`]);
     await twoHoursLater(first);
+    await record.database.query(
+      `UPDATE sessions SET running_at = running_at - interval '2 hours' WHERE id = $1`,
+      [first.sessionId],
+    );
     assert.equal(await waitedMinutes(first), 120);
   }
 });

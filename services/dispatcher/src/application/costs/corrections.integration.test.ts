@@ -160,10 +160,11 @@ test('a correction of a sub-agent reaches those above it that have counted its c
     [child, middle],
     [middle, top],
   ] as const) {
-    await record.database.query('UPDATE sessions SET parent_id = $2 WHERE id = $1', [
-      sub.sessionId,
-      parent.sessionId,
-    ]);
+    // It has ended: a live one would hold its whole budget.
+    await record.database.query(
+      `UPDATE sessions SET parent_id = $2, state = 'completed', phase = 'ended' WHERE id = $1`,
+      [sub.sessionId, parent.sessionId],
+    );
     await record.database.transaction((tx) => rollUp(tx, parent.sessionId, sub.sessionId));
   }
   assert.deepEqual([await heldBy(middle), await heldBy(top)], ['25', '25']);

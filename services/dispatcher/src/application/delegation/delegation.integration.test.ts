@@ -368,14 +368,14 @@ test('while a sub-agent waits for its person, the parent’s minutes stand as we
   const waited = async () => Math.round((await readWaitedMs(record.database, claim.sessionId)) / 60_000);
   assert.equal(await waited(), 0);
   await record.database.query(
+    `UPDATE sessions SET running_at = running_at - interval '100 minutes' WHERE id = $1`,
+    [claim.sessionId],
+  );
+  await record.database.query(
     `UPDATE approvals SET created_at = created_at - interval '90 minutes' WHERE session_id = $1`,
     [below.sessionId],
   );
   assert.equal(await waited(), 90);
-  await record.database.query(
-    `UPDATE sessions SET running_at = running_at - interval '100 minutes' WHERE id = $1`,
-    [claim.sessionId],
-  );
   // 100 minutes have passed and 90 of them were waited
   const answer = await delegate(claim, 'd1');
   assert.equal(answer.verdict, 'waiting');

@@ -38,6 +38,8 @@ export const minutes: readonly string[] = ['sessions.running_at', 'sessions.budg
 export const unmoved: Readonly<Record<string, string>> = {
   'attempts.lease_expires_at': 'begins anew after an absence',
   'agent_servers.excluded_until': 'a server that is looked at sooner is only probed sooner',
+  'agent_server_lists.named_at': 'after an absence the list is what is named now',
+  'agent_servers.probed_at': 'when somebody looks again',
   'agent_servers.seen_at': 'a server that nobody heard gets nothing new until it is heard',
   'approval_votes.voted_at': 'the access of who voted is judged at the moment of the vote',
   'attempts.created_at': 'the pace of starts, and how long a reservation may stand: looks of seconds',

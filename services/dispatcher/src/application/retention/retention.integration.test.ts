@@ -243,6 +243,7 @@ const namesNobody: readonly string[] = [
   'remote_tools.input_schema',
   'service_tokens.roles',
   'service_tokens.scopes',
+  'usage.served',
   'sessions.bounds',
   'sessions.timings_ms',
   // gone within minutes: a login under way, what a session is about to start with
