@@ -51,7 +51,8 @@ export async function runWorkload(
       }),
       isTwin: random() < 0.1,
       stopAfterMs: random() < 0.08 ? random() * 3_000 : null,
-      pause: random() < 0.06 ? { afterMs: random() * 2_000, forMs: random() * 5_000 } : null,
+      // A real server passes the points of a pause only so.
+      pause: random() < (isReal ? 0.5 : 0.06) ? { afterMs: random() * 2_000, forMs: random() * 5_000 } : null,
       turn: Math.floor(random() * stage.apiUrls.length),
     };
     const one = live(stage, history, order)
