@@ -106,3 +106,22 @@ test('a run over many projects at their caps goes around once, and finds the one
     assert.deepEqual(row, { phase: 'admitted' }, placementClass);
   }
 });
+
+test('rows of sessions that wait no more take no slot from one that waits behind them', async () => {
+  // A crash of Postgres brought back what their admission had deleted; there are more of them than slots.
+  const ended: string[] = [];
+  for (let count = 0; count < 14; count += 1) ended.push((await openTestSession(record)).sessionId);
+  const { sessionId } = await openTestSession(record);
+  await record.database.query(`UPDATE sessions SET state = 'pending', phase = 'queued' WHERE id = $1`, [
+    sessionId,
+  ]);
+  for (const id of [...ended, sessionId])
+    await record.database.query('INSERT INTO outbox (session_id, generation) VALUES ($1, 1)', [id]);
+  const { database } = record;
+  const nobody = () => Promise.reject(new Error('nobody asks for it'));
+  await admitSessions({ queue, reservations, database, rebuildLedger: nobody, endPinned: nobody }, 'default');
+  const [row] = await database.query('SELECT phase FROM sessions WHERE id = $1', [sessionId]);
+  assert.deepEqual(row, { phase: 'admitted' });
+  const left = await database.query('SELECT FROM outbox WHERE session_id = ANY($1)', [ended]);
+  assert.equal(left.length, 0);
+});
