@@ -16,6 +16,7 @@ export async function startDispatcherProcess(
     stdio: ['pipe', 'ignore', 'pipe'],
   });
   const ended = once(child, 'exit');
+  // Awaited by whoever stops it; until then nobody hears of it.
   ended.catch(() => undefined);
   const { promise: ready, resolve } = Promise.withResolvers<{ publicPort: number; internalPort: number }>();
   const said: string[] = [];
@@ -32,6 +33,7 @@ export async function startDispatcherProcess(
       reject(new Error(`it ended with ${code}`));
     });
   });
+  // Heard in the race below; where that is over first, it is about nothing any more.
   late.catch(() => undefined);
   const { publicPort, internalPort } = await Promise.race([ready, late]).catch((error: unknown) => {
     child.kill('SIGKILL');
