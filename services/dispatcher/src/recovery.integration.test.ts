@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { Redis } from 'ioredis';
+import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
@@ -195,6 +196,41 @@ describe('recovery', () => {
     assert.deepEqual(ready.body.details.missing, ['redis']);
     await fleet.redis.start();
     for (const id of ids) await placedOn(fleet, id);
+  });
+
+  test('what an operator decides while Redis is away is done, and the ledger has it when Redis is back', async () => {
+    const fleet = await fleetOf('a', 'b', 'c');
+    const dispatcher = await fleet.startDispatcher();
+    const servers = async () =>
+      (await dispatcher.call<{ servers: ServerView[] }>('GET', '/v1/servers')).body.servers;
+    await within(10_000, 'all can be used', async () => {
+      const seen = await servers();
+      return seen.length === 3 && seen.every(({ usable }) => usable > 0);
+    });
+    await fleet.redis.stop();
+    const a = (await servers()).find(({ id }) => id === 'a');
+    assert.ok(a);
+    const drain = await dispatcher.call('PUT', '/v1/servers/a/drain', {}, { 'if-match': `"${a.version}"` });
+    const pack = await dispatcher.call('PUT', '/v1/pools/default', { packing: true }, { 'if-match': '"0"' });
+    assert.deepEqual([drain.status, pack.status], [204, 204]);
+    await fleet.redis.start();
+    const ledger = new Redis(fleet.redis.url.href);
+    try {
+      await within(15_000, 'the ledger has both', async () => {
+        const [packed, chosen] = await Promise.all([
+          ledger.smembers('{lemniscate:placement}:packed'),
+          ledger.hkeys('{lemniscate:placement}:pools'),
+        ]);
+        return packed.includes('default') && chosen.toSorted().join() === 'b,c';
+      });
+    } finally {
+      ledger.disconnect();
+    }
+    const ids = await Promise.all(Array.from({ length: 4 }, () => create(dispatcher)));
+    for (const id of ids) await placedOn(fleet, id);
+    const held = new Map(fleet.servers.map((server) => [server.name, server.held.size]));
+    assert.equal(held.get('a'), 0);
+    assert.equal(Math.max(...held.values()), 4);
   });
 
   test('a dispatcher stops within its bounds although Redis is away', async () => {

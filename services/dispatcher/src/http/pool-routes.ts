@@ -1,26 +1,18 @@
 import { z } from 'zod';
 import { changePoolSchema, poolListSchema } from '@lemniscate/shared/api/pool.ts';
 import { placementName } from '@lemniscate/shared/queue/placement-class.ts';
-import type { AuditLog } from '../application/ports/audit-log.ts';
-import type { Database } from '../application/ports/transaction.ts';
-import type { Signals } from '../application/signals.ts';
 import { metricsFormats, metricsText } from '@lemniscate/shared/telemetry/metrics-text.ts';
 import { listPools, poolFamilies } from '../application/servers/list-pools.ts';
 import { setPacking } from '../application/servers/set-packing.ts';
+import type { PackingDeps } from '../application/servers/set-packing.ts';
 import type { App } from './app.ts';
 import { personOf } from './identity.ts';
 import { etagOf, readIfMatch } from './versions.ts';
 
-export interface PoolRouteDeps {
-  readonly database: Database;
-  readonly audit: AuditLog;
-  readonly signals: Signals;
-}
-
 const poolParams = z.object({ pool: z.string().regex(placementName, 'must be the name of a pool') });
 
 /** Public listener: what a scaler follows, as JSON and for scrapers, and how a pool is filled. */
-export function registerPoolRoutes(app: App, deps: PoolRouteDeps): void {
+export function registerPoolRoutes(app: App, deps: PackingDeps): void {
   app.get('/v1/pools', { schema: { response: { 200: poolListSchema } } }, async () => ({
     pools: await listPools(deps.database),
   }));
@@ -37,7 +29,6 @@ export function registerPoolRoutes(app: App, deps: PoolRouteDeps): void {
       const seen = readIfMatch(request, 'pool');
       const version = await setPacking(deps, personOf(request), pool, request.body.packing, seen);
       void reply.header('etag', etagOf(version));
-      deps.signals.send('probeServers', undefined);
       return reply.code(204).send();
     },
   );

@@ -4,15 +4,18 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { JsonValue } from '@lemniscate/shared/json.ts';
 import type { Person } from '../identity.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
+import type { Log } from '../ports/log.ts';
 import type { Reservations } from '../ports/reservations.ts';
 import type { Database } from '../ports/transaction.ts';
 import type { Signals } from '../signals.ts';
+import { tellLedger } from './tell-ledger.ts';
 
 export interface OperateDeps {
   readonly database: Database;
   readonly audit: AuditLog;
   readonly reservations: Reservations;
   readonly signals: Signals;
+  readonly log: Log;
 }
 
 /**
@@ -35,7 +38,9 @@ export async function drainServer(
     values: [person.subject, deadlineSeconds],
     body: { deadlineSeconds },
   });
-  await deps.reservations.withdraw(serverId);
+  await tellLedger(deps.log, `agent server ${serverId} is drained`, () =>
+    deps.reservations.withdraw(serverId),
+  );
   return version;
 }
 

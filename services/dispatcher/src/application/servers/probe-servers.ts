@@ -6,6 +6,7 @@ import type { ProbedServer, ProbeServer } from '../ports/agent-servers.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { ConfiguredServer } from './configured-server.ts';
 import { fetchesItsOrders } from './configured-server.ts';
+import { packPools } from './pack-pools.ts';
 import { probeTurn } from './probe-turn.ts';
 import type { ProbeLane } from './probe-turn.ts';
 import { reportStatus } from './report-status.ts';
@@ -54,7 +55,7 @@ export async function probeServers(
   if (lane === 'doubtful') return;
   for (const row of await listShare(deps.database, named.share))
     if (usableCapacity(row) === 0) await deps.reservations.withdraw(row.id);
-  await deps.reservations.pack(await packedPools(deps.database));
+  await packPools(deps);
 }
 
 /** Servers that nobody names any more get no more sessions; one that is named again does. */
@@ -96,11 +97,6 @@ function turnsOf(
 
 const strangerLane = (url: string, memory: ProbeMemory): ProbeLane =>
   memory.get(url)?.answers === false ? 'doubtful' : 'answering';
-
-async function packedPools(tx: Transaction): Promise<string[]> {
-  const rows = await tx.query<{ pool: string }>('SELECT pool FROM pool_settings WHERE packing');
-  return rows.map(({ pool }) => pool);
-}
 
 async function probeOne(deps: ProbeDeps, asked: Asked, memory: ProbeMemory): Promise<void> {
   const { url } = asked;
