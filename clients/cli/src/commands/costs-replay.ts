@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { addAbortSignal } from 'node:stream';
 import type { Command } from 'commander';
 import { readPinnedPriceBook } from '@lemniscate/shared/model/genai-prices-book.ts';
 import { longestReplayLine, replayLine } from '@lemniscate/shared/model/replay-lines.ts';
@@ -7,12 +6,13 @@ import { readLines } from '@lemniscate/shared/text/lines.ts';
 import { costsCommand } from './costs-command.ts';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
+import { standardInput } from '../standard-input.ts';
 
 /** Replays JSON lines from the input to the output, in order. Blank lines are skipped. */
 async function replay(io: CommandIo): Promise<void> {
   const book = readPinnedPriceBook();
   let allRead = true;
-  for await (const line of readLines(addAbortSignal(io.signal, io.stdin), longestReplayLine)) {
+  for await (const line of readLines(standardInput(io), longestReplayLine)) {
     if (line.text?.trim() === '') continue;
     const { text, ok } = replayLine(line.text, book);
     allRead &&= ok;

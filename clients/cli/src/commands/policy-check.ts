@@ -9,6 +9,7 @@ import { makeVisibleLine, visibleJson } from '@lemniscate/shared/text/visible.ts
 import type { Command } from 'commander';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
+import { standardInput } from '../standard-input.ts';
 import { policyCommand } from './policy-judge.ts';
 
 /** `policy check` and `policy schema`: what an administrator runs before a policy is put in force. */
@@ -20,7 +21,7 @@ export function registerPolicyCheck(program: Command, io: CommandIo): void {
     .argument('<file>')
     .option('--json', 'faults, advice and digest as JSON')
     .action(async (file: string, options: { json?: boolean }) => {
-      const text = await readPolicyText(file === '-' ? io.stdin : createReadStream(file), file);
+      const text = await readPolicyText(file === '-' ? standardInput(io) : createReadStream(file), file);
       io.setExitCode(reportPolicy(text, file, io, options.json === true) ? exitCodes.done : exitCodes.usage);
     });
   policy

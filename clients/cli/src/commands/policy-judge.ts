@@ -8,6 +8,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodes } from '../io.ts';
 import type { CommandIo } from '../io.ts';
+import { standardInput } from '../standard-input.ts';
 import { readLines } from '@lemniscate/shared/text/lines.ts';
 
 /**
@@ -41,7 +42,7 @@ export function registerPolicyJudge(program: Command, io: CommandIo): void {
     )
     .option('--json', 'nothing changes: every line is JSON already')
     .action(async () => {
-      const unreadable = await judgeLines(io.stdin, io.stdout);
+      const unreadable = await judgeLines(standardInput(io), io.stdout);
       io.setExitCode(unreadable === 0 ? exitCodes.done : exitCodes.usage);
     });
 }

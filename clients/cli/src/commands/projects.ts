@@ -8,6 +8,7 @@ import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { writeTable } from '../columns.ts';
 import type { CommandIo } from '../io.ts';
+import { standardInput } from '../standard-input.ts';
 import { connectFleet, printJson } from './context.ts';
 import { readPolicyText } from './policy-check.ts';
 import { policyCommand } from './policy-judge.ts';
@@ -145,5 +146,5 @@ async function history(project: string, json: boolean, io: CommandIo): Promise<v
 }
 
 function readFile(file: string, io: CommandIo): Promise<string> {
-  return readPolicyText(file === '-' ? io.stdin : createReadStream(file), file);
+  return readPolicyText(file === '-' ? standardInput(io) : createReadStream(file), file);
 }

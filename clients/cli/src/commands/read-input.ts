@@ -3,6 +3,7 @@ import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import { parse } from 'yaml';
 import type { z } from 'zod';
 import type { CommandIo } from '../io.ts';
+import { standardInput } from '../standard-input.ts';
 
 const maxSecretBytes = 64 * 1024;
 
@@ -45,7 +46,7 @@ export async function readSecret(io: CommandIo, usage: string): Promise<string> 
     throw new CodedError('request_invalid', `The secret comes on standard input: ${usage} < FILE`);
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of io.stdin as AsyncIterable<Buffer | string>) {
+  for await (const piece of standardInput(io) as AsyncIterable<Buffer | string>) {
     const chunk = Buffer.from(piece);
     bytes += chunk.length;
     if (bytes > maxSecretBytes)
