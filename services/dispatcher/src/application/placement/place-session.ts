@@ -196,7 +196,9 @@ async function takeBack(
       { session: job.sessionId, attempt, server: serverId, why },
       'an agent server failed an order; the list of servers has its words',
     );
-    await noteStartFailure(deps.database, serverId, how);
+    await deps.database.transaction((tx) =>
+      noteStartFailure(tx, { serverId, sessionId: job.sessionId, how }),
+    );
     if (answer.reachable) deps.servers.destroy(serverId, { sessionId: job.sessionId, attempt });
     else {
       await deps.reservations.withdraw(serverId);

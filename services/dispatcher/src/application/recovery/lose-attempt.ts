@@ -73,7 +73,7 @@ export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<vo
       ...(await abandonCalls(tx, session.id, deps.self, 'attempt_lost')),
     ]);
     await useUpApprovals(tx, session, loss.attempt);
-    if (loss.why === 'start_deadline') await noteStartFailure(tx, loss.serverId, sentences[loss.why]);
+    if (loss.why === 'start_deadline') await noteStartFailure(tx, { ...loss, how: sentences[loss.why] });
     // An operator's act is no fault: it may happen to a session as often as it likes.
     const losses = session.losses + (loss.why === 'drained' ? 0 : 1);
     if (losses > deps.maxLosses) {

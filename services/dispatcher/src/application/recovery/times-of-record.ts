@@ -37,6 +37,7 @@ export const minutes: readonly string[] = ['sessions.running_at', 'sessions.budg
 /** Columns that a timer compares with the clock and that an absence does not move, each with the reason. */
 export const unmoved: Readonly<Record<string, string>> = {
   'attempts.lease_expires_at': 'begins anew after an absence',
+  'agent_servers.cleared_at': 'which failures count, and not how long',
   'agent_servers.excluded_until': 'a server that is looked at sooner is only probed sooner',
   'agent_server_lists.named_at': 'after an absence the list is what is named now',
   'agent_servers.probed_at': 'when somebody looks again',
@@ -67,6 +68,7 @@ export const unmoved: Readonly<Record<string, string>> = {
   'session_origins.created_at': 'bounds what comes from outside in an hour',
   'sessions.ended_at': 'what has ended',
   'schedule_slots.fired_at': 'how long receipts are kept: days',
+  'start_failures.failed_at': 'how long it tells of its session: a day',
   'triggers.next_slot': 'a time of the calendar',
   'uploads.created_at': 'an upload that nobody finished in a day is begun again',
 };

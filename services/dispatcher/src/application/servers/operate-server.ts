@@ -73,7 +73,7 @@ export async function approveServer(
   seen: number,
 ): Promise<number> {
   const version = await operate(deps, person, serverId, seen, 'server.approved', {
-    set: 'clamp = NULL, start_failures = 0, excluded_until = NULL',
+    set: 'clamp = NULL, start_failures = 0, excluded_until = NULL, cleared_at = clock_timestamp()',
     values: [],
     body: {},
   });

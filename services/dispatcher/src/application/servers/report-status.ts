@@ -60,7 +60,10 @@ export async function reportStatus(
   if (stored === null) return null;
   const server = await liftClamp(deps.database, stored);
   await loseDestroyed(deps, serverId, status, attempts);
-  if (server.start_failures > 0 && attempts.some((row) => row.live && !row.starting && isAfter(row, server)))
+  if (
+    server.last_failure !== null &&
+    attempts.some((row) => row.live && !row.starting && isAfter(row, server))
+  )
     await noteStarted(deps.database, serverId);
   await correctLedger(deps, server, attempts, status);
   if (usableCapacity(server) > status.held.length) deps.signals.send('slotFreed', undefined);

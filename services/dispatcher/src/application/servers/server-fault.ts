@@ -8,7 +8,7 @@ export interface ServerCondition {
   readonly silent_ms: number | null;
   readonly drained: boolean;
   readonly listed: boolean;
-  /** Sessions in a row that did not start, and how the last one failed. */
+  /** Sessions in a row that did not start (`judge-server.ts` says how they weigh), and how the last one failed. */
   readonly start_failures: number;
   readonly last_failure: string | null;
   /** Whether it has to wait before it may prove itself again. */
