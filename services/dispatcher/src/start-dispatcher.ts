@@ -8,6 +8,7 @@ import { createNotifiers } from './adapters/notify/registry.ts';
 import { createGuardedFetch } from './adapters/outgoing/guarded-fetch.ts';
 import { createAgentServerClient } from './adapters/agent-server-client.ts';
 import { crashPointsAround, readCrashPoint } from './adapters/crash-points.ts';
+import { watchOwnLag } from './adapters/own-lag.ts';
 import { reachServers } from './adapters/reach-servers.ts';
 import { rememberAddresses } from './adapters/server-addresses.ts';
 import { createRedisServerLines } from './adapters/redis/server-lines.ts';
@@ -134,10 +135,13 @@ async function build(
   const self = identity.certificate.uri;
   await database.transaction((tx) => ensureProject({ audit, self }, tx, localProject, policy));
   const events = createEventLog({ clock, live: delivery.live });
+  const ownLag = watchOwnLag(clock);
+  parts.defer(ownLag.close);
   const reach = {
     addressOf: rememberAddresses(async (id) => (await findServer(database, id))?.url ?? null, clock),
     log,
     timeoutMs: 5_000,
+    ownLag,
   };
   const called = around.servers(createAgentServerClient({ certificate: identity.certificate, ...reach }));
   parts.defer(() => called.close());

@@ -7,6 +7,8 @@ import { parseServiceUri } from '@lemniscate/shared/protocol/identity.ts';
 import { serverStatusSchema } from '@lemniscate/shared/protocol/server-status.ts';
 import type { AgentServers, PlacementAnswer, ProbeServer } from '../application/ports/agent-servers.ts';
 import type { Log } from '../application/ports/log.ts';
+import { isOwnFault } from './own-lag.ts';
+import type { OwnLag } from './own-lag.ts';
 import { placementOf } from './placement-answer.ts';
 import type { ServiceCertificate } from './service-certificate.ts';
 
@@ -17,6 +19,7 @@ export interface AgentServerClientOptions {
   readonly log: Log;
   /** Bounds one call from connecting to the last byte. */
   readonly timeoutMs: number;
+  readonly ownLag: OwnLag;
 }
 
 /** Calls to agent servers that have to be closed. */
@@ -100,14 +103,16 @@ export function createAgentServerClient(options: AgentServerClientOptions): Agen
   return {
     probe: async (url) => {
       const from = performance.now();
+      const late = lateFrom(options);
       const answer = await call(url, 'GET', '/status').catch((error: unknown) => {
-        throw unreachable(url, error);
+        throw unreachable(url, error, late.isOurs(error));
       });
+      const answerMs = Math.max(0, performance.now() - from - late.ms());
       if (answer.status !== 200) throw refused(url, fromProblem(answer.body, answer.status).message);
       const status = serverStatusSchema.safeParse(answer.body);
       if (!status.success || answer.line.serverId === null)
         throw refused(url, 'its status cannot be read; it may be of another version');
-      return { serverId: answer.line.serverId, status: status.data, answerMs: performance.now() - from };
+      return { serverId: answer.line.serverId, status: status.data, answerMs };
     },
     place: async (serverId, order) => {
       const url = await options.addressOf(serverId);
@@ -117,7 +122,8 @@ export function createAgentServerClient(options: AgentServerClientOptions): Agen
         return { kind: 'failed', how: `another server answers at ${url}`, reachable: false };
       // Until a certificate has been seen, the handshake of this very call must show the right one.
       line.serverId = serverId;
-      return readPlacement(await settle(call(url, 'PUT', `/sessions/${order.sessionId}`, order)));
+      const late = lateFrom(options);
+      return readPlacement(await settle(call(url, 'PUT', `/sessions/${order.sessionId}`, order)), late);
     },
     destroy: (serverId, held) => {
       const path = `/sessions/${held.sessionId}?attempt=${held.attempt}`;
@@ -175,9 +181,25 @@ async function settle(calling: ReturnType<Call>): Promise<Settled> {
   );
 }
 
-function readPlacement(settled: Settled): PlacementAnswer {
+/** What this process is late from now on, and whether that may be why a call found no answer in time. */
+interface Late {
+  ms(): number;
+  isOurs(error: unknown): boolean;
+}
+
+function lateFrom({ ownLag, timeoutMs }: Pick<AgentServerClientOptions, 'ownLag' | 'timeoutMs'>): Late {
+  const before = ownLag.lateMs();
+  const ms = (): number => ownLag.lateMs() - before;
+  return {
+    ms,
+    isOurs: (error) => error instanceof Error && /Timeout/i.test(error.name) && isOwnFault(ms(), timeoutMs),
+  };
+}
+
+function readPlacement(settled: Settled, late: Late): PlacementAnswer {
   if ('error' in settled) {
     const how = faultOf(settled.error);
+    if (late.isOurs(settled.error)) return { kind: 'failed', how, reachable: true, isOurs: true };
     // A call that timed out may have been heard; everything else that throws shows a server that is away.
     return { kind: 'failed', how, reachable: isTimeout(settled.error) };
   }
@@ -202,11 +224,11 @@ function faultOf(error: unknown): string {
   return `${code}${error.message}`;
 }
 
-function unreachable(url: string, error: unknown): CodedError {
+function unreachable(url: string, error: unknown, isOurs = false): CodedError {
   return new CodedError(
     'service_unreachable',
     `Agent server at ${url} cannot be reached (${faultOf(error)}). Check AGENT_SERVERS and that it runs.`,
-    { url, how: faultOf(error) },
+    { url, how: faultOf(error), ...(isOurs ? { isOurs } : {}) },
     error,
   );
 }

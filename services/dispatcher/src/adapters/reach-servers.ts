@@ -6,6 +6,8 @@ import type { AgentServers } from '../application/ports/agent-servers.ts';
 import type { Log } from '../application/ports/log.ts';
 import type { ServerLines } from '../application/ports/server-lines.ts';
 import { fetchesItsOrders } from '../application/servers/configured-server.ts';
+import { isOwnFault } from './own-lag.ts';
+import type { OwnLag } from './own-lag.ts';
 import { placementOf } from './placement-answer.ts';
 
 export interface ReachServersOptions {
@@ -13,12 +15,13 @@ export interface ReachServersOptions {
   readonly addressOf: (serverId: string) => Promise<string | null>;
   readonly lines: ServerLines;
   readonly timeoutMs: number;
+  readonly ownLag: OwnLag;
   readonly log: Log;
 }
 
 /** Calls the servers that can be called, and leaves word for those that fetch it. */
 export function reachServers(called: AgentServers, options: ReachServersOptions): AgentServers {
-  const { addressOf, lines, timeoutMs, log } = options;
+  const { addressOf, lines, timeoutMs, ownLag, log } = options;
   const fetches = async (serverId: string): Promise<boolean> => {
     const address = await addressOf(serverId);
     return address !== null && fetchesItsOrders(address);
@@ -38,10 +41,13 @@ export function reachServers(called: AgentServers, options: ReachServersOptions)
   return {
     place: async (serverId, order) => {
       if (!(await fetches(serverId))) return called.place(serverId, order);
+      const before = ownLag.lateMs();
       const answer = await ask(serverId, { kind: 'take', order }).catch((error: unknown) => error);
       if (isAnswer(answer)) return placementOf(answer.status, answer.problem);
       const how = answer instanceof Error ? answer.message : String(answer);
       // Who fetched it and never answered may have taken it.
+      if (isOwnFault(ownLag.lateMs() - before, timeoutMs))
+        return { kind: 'failed', how, reachable: true, isOurs: true };
       return { kind: 'failed', how, reachable: isCodedError(answer, 'service_unreachable') };
     },
     destroy: (serverId, held) =>

@@ -92,7 +92,7 @@ async function reserveNext(
 
 /**
  * `moved`: the session is no longer ours to place. `unheld`: Redis has forgotten its slot and somebody else has it.
- * `failure` null: the server was full.
+ * `failure` null: the server was full, or this process was too late to hear its answer.
  */
 type Tried =
   | 'placed'
@@ -183,6 +183,7 @@ async function takeBack(
   const failed = answer.kind === 'failed';
   const why = !failed ? 'server_full' : answer.reachable ? 'order_failed' : 'server_unreachable';
   const how = failed ? answer.how : why;
+  const isOurs = failed && answer.isOurs === true;
   const outcome = await takeBackAttempt(deps, {
     sessionId: job.sessionId,
     attempt,
@@ -196,16 +197,17 @@ async function takeBack(
       { session: job.sessionId, attempt, server: serverId, why },
       'an agent server failed an order; the list of servers has its words',
     );
-    await deps.database.transaction((tx) =>
-      noteStartFailure(tx, { serverId, sessionId: job.sessionId, how }),
-    );
+    if (!isOurs)
+      await deps.database.transaction((tx) =>
+        noteStartFailure(tx, { serverId, sessionId: job.sessionId, how }),
+      );
     if (answer.reachable) deps.servers.destroy(serverId, { sessionId: job.sessionId, attempt });
     else {
       await deps.reservations.withdraw(serverId);
       deps.signals.send('probeServers', undefined);
     }
   } else await deps.reservations.fill(serverId);
-  return outcome === 'pending' ? { failure: failed ? how : null, session } : 'moved';
+  return outcome === 'pending' ? { failure: failed && !isOurs ? how : null, session } : 'moved';
 }
 
 /** From about two seconds on: a server that fails must not use up a session's three tries within a moment. */

@@ -6,7 +6,13 @@ import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts'
 export type PlacementAnswer =
   | { readonly kind: 'taken' }
   | { readonly kind: 'full' }
-  | { readonly kind: 'failed'; readonly how: string; readonly reachable: boolean };
+  | {
+      readonly kind: 'failed';
+      readonly how: string;
+      readonly reachable: boolean;
+      /** The caller was late itself: it says nothing of the server. Absent: no. */
+      readonly isOurs?: boolean;
+    };
 
 /** Calls to agent servers by name, over mutual TLS and with deadlines. */
 export interface AgentServers {
@@ -25,9 +31,13 @@ export interface ProbedServer {
   /** From the certificate's URI. */
   readonly serverId: string;
   readonly status: ServerStatus;
-  /** How long it took, from the call to the last byte. */
+  /** How long it took, from the call to the last byte, without what the caller was late itself. */
   readonly answerMs: number;
 }
 
-/** `GET /status`. @throws CodedError `service_unreachable`, `certificate_refused` */
+/**
+ * `GET /status`.
+ * @throws CodedError `service_unreachable`, with `isOurs` in its details where the caller itself was late;
+ *   `certificate_refused`
+ */
 export type ProbeServer = (url: string) => Promise<ProbedServer>;

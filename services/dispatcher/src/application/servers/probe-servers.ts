@@ -3,6 +3,7 @@ import type { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import { eachAtMost } from '../each-at-most.ts';
 import type { ProbedServer, ProbeServer } from '../ports/agent-servers.ts';
+import type { Reservations } from '../ports/reservations.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { ConfiguredServer } from './configured-server.ts';
 import { fetchesItsOrders } from './configured-server.ts';
@@ -121,7 +122,7 @@ async function tryProbe(
     return { answers: true, outcome: `answers as ${probed.serverId}` };
   } catch (error) {
     if (isCodedError(error, 'service_unreachable') || isCodedError(error, 'certificate_refused')) {
-      await noteFailure(deps, url, error);
+      await noteProbeFailure(deps, url, error);
       return { answers: false, outcome: error.message };
     }
     throw error;
@@ -134,8 +135,17 @@ function aheadOf(clock: Clock, { status, answerMs }: ProbedServer): number | nul
   return Math.round(Date.parse(status.now) - (clock.now().getTime() - answerMs / 2));
 }
 
-async function noteFailure(deps: ProbeDeps, url: string, error: CodedError): Promise<void> {
-  const { how } = error.details;
+/**
+ * Nobody answered at the address. Who was not there itself to read an answer in time knows nothing of the server: it is asked
+ * again at the next look.
+ */
+export async function noteProbeFailure(
+  deps: Pick<ProbeDeps, 'database'> & { readonly reservations: Pick<Reservations, 'withdraw'> },
+  url: string,
+  error: CodedError,
+): Promise<void> {
+  const { how, isOurs } = error.details;
+  if (isOurs === true) return;
   const rows = await deps.database.query<ServerRow>(
     `UPDATE agent_servers SET probe_failures = probe_failures + 1, probe_failure = $2 WHERE url = $1
      RETURNING ${serverColumns}`,
