@@ -17,8 +17,8 @@ import { sessionOrderSchema } from '@lemniscate/shared/protocol/session-order.ts
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { drawFault, drawMs } from './plan.ts';
 import type { SimulationPlan } from './plan.ts';
-import { createSimulatedServer } from './simulated-server.ts';
-import type { SimulatedServer, TakenOrder } from './simulated-server.ts';
+import { createSimulatedServer, sayLittle } from './simulated-server.ts';
+import type { Said, SimulatedServer, TakenOrder } from './simulated-server.ts';
 
 export interface SimulatedFleetOptions {
   readonly plan: SimulationPlan;
@@ -33,6 +33,8 @@ export interface SimulatedFleetOptions {
   readonly dressStatus?: (status: ServerStatus) => object;
   /** How servers read orders, as their version does; absent: as this one. */
   readonly readOrder?: (body: unknown) => SessionOrder;
+  /** What servers say on a session, as their version does; absent: the least that this one can say. */
+  readonly saysOn?: (order: SessionOrder) => readonly Said[];
   /** Sessions go on from their orders when this resolves; absent: at once. */
   readonly mayGoOn?: () => Promise<void>;
 }
@@ -89,6 +91,7 @@ export async function startSimulatedFleet(options: SimulatedFleetOptions): Promi
       onFault: options.onFault ?? (() => undefined),
       dressStatus: options.dressStatus ?? ((status) => status),
       readOrder: options.readOrder ?? ((body) => sessionOrderSchema.parse(body)),
+      saysOn: options.saysOn ?? sayLittle,
       mayGoOn: options.mayGoOn ?? (() => Promise.resolve()),
     });
     byAddress.set(addressOf(index), { server, context: createSecureContext({ ca, cert, key }) });

@@ -16,6 +16,15 @@ export interface TakenOrder {
   readonly at: number;
 }
 
+/** What a server says to its dispatcher on a session, and how it reads the answer. */
+export interface Said {
+  readonly path: string;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @throws where its version cannot read it */
+  readonly read: (answer: unknown) => void;
+}
+
 export interface SimulatedServerOptions {
   readonly name: string;
   readonly plan: SimulationPlan;
@@ -31,6 +40,8 @@ export interface SimulatedServerOptions {
   readonly dressStatus: (status: ServerStatus) => object;
   /** How it reads orders: as its version does. */
   readonly readOrder: (body: unknown) => SessionOrder;
+  /** All that it says on a session, `running` first and its result last. */
+  readonly saysOn: (order: SessionOrder) => readonly Said[];
   /** A session goes on from its order when this resolves. */
   readonly mayGoOn: () => Promise<void>;
 }
@@ -50,7 +61,20 @@ export interface SimulatedServer {
   stop(): void;
 }
 
-/** One simulated agent server: it takes orders, reports `running`, works for a while and sends a result without a diff. */
+/** What this version says on a session without any work: it runs, and it has finished without a diff. */
+export function sayLittle(order: SessionOrder): readonly Said[] {
+  const base = `/internal/sessions/${order.sessionId}/attempts/${order.attempt}`;
+  const running = { type: 'running', driver: 'simulated', warm: true, timingsMs: {} };
+  const events = [{ at: new Date().toISOString(), event: running }];
+  const result = { reason: 'finished', message: 'Simulated.', diff: null, patch: null, timingsMs: {} };
+  const read = (): undefined => undefined;
+  return [
+    { path: `${base}/events`, body: { firstSeq: 1, events }, read },
+    { path: `${base}/result`, body: result, read },
+  ];
+}
+
+/** One simulated agent server: it takes orders, reports `running`, works for a while and says the rest. */
 export function createSimulatedServer(options: SimulatedServerOptions): SimulatedServer {
   const { name, plan } = options;
   const bootId = randomUUID();
@@ -74,7 +98,11 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
   });
 
   let calling = 0;
-  const post = async (path: string, body: unknown): Promise<{ status: number; body: unknown }> => {
+  const post = async (
+    path: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ status: number; body: unknown }> => {
     const url = options.dispatcherUrl();
     if (url === null) throw new Error('no dispatcher is known');
     const sent = JSON.stringify(body);
@@ -83,7 +111,11 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
       const call = request(`${url}${path}`, {
         method: 'POST',
         agent: options.agent,
-        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) },
+        headers: {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(sent),
+          ...headers,
+        },
         timeout: 10_000,
       });
       call.on('error', fail);
@@ -100,10 +132,16 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     });
   };
   /** Repeats until it is heard or the session is no longer ours, as the real journal does. */
-  const insist = async (one: Held, path: string, body: unknown): Promise<boolean> => {
+  const insist = async (one: Held, { path, body, headers, read }: Said): Promise<boolean> => {
     for (let waitMs = 50; holds(one) && !stopping.signal.aborted; waitMs = Math.min(2_000, waitMs * 2)) {
-      const answer = await post(path, body).catch((error: unknown) => ({ status: 0, body: String(error) }));
-      if (answer.status === 200 || answer.status === 202 || answer.status === 204) return true;
+      const answer = await post(path, body, headers).catch((error: unknown) => ({
+        status: 0,
+        body: String(error),
+      }));
+      if (answer.status === 200 || answer.status === 202 || answer.status === 204) {
+        read(answer.body);
+        return true;
+      }
       if (answer.status === 409 || answer.status === 404) {
         held.delete(one.sessionId);
         return false;
@@ -115,20 +153,16 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     }
     return false;
   };
-  const run = async (one: Held): Promise<void> => {
-    const base = `/internal/sessions/${one.sessionId}/attempts/${one.attempt}`;
-    const running = { type: 'running', driver: 'simulated', warm: true, timingsMs: {} };
-    const events = [{ at: new Date().toISOString(), event: running }];
-    if (!(await insist(one, `${base}/events`, { firstSeq: 1, events }))) return;
+  const run = async (one: Held, [running, ...others]: readonly Said[]): Promise<void> => {
+    if (running === undefined || !(await insist(one, running))) return;
     if (plan.talk !== undefined) talk(one, plan.talk, isLoud(plan.talk));
-    later(options.drawWorkMs(), () => {
-      const result = { reason: 'finished', message: 'Simulated.', diff: null, patch: null, timingsMs: {} };
-      void insist(one, `${base}/result`, result).then((sent) => {
-        if (!sent || !holds(one)) return;
-        held.delete(one.sessionId);
-        void heartbeat();
-      });
-    });
+    later(options.drawWorkMs(), () => void finish(one, others));
+  };
+  const finish = async (one: Held, others: readonly Said[]): Promise<void> => {
+    for (const said of others) if (!(await insist(one, said))) return;
+    if (!holds(one)) return;
+    held.delete(one.sessionId);
+    await heartbeat();
   };
   let talkers = 0;
   const isLoud = ({ loudOneIn }: Talk): boolean => loudOneIn > 0 && talkers++ % loudOneIn === 0;
@@ -141,7 +175,8 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
       if (!holds(one)) return;
       const event = { type: 'text', turn: 1, text: `${Date.now()} ${padding}` };
       const at = new Date().toISOString();
-      void insist(one, path, { firstSeq: seq, events: [{ at, event }] }).then((heard) => {
+      const body = { firstSeq: seq, events: [{ at, event }] };
+      void insist(one, { path, body, read: () => undefined }).then((heard) => {
         if (heard) later(everyMs, () => say(seq + 1));
       });
     };
@@ -187,7 +222,10 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
       held.set(one.sessionId, one.attempt);
       options.onTaken({ server: name, order, at: performance.now() });
       if (fault !== 'mute')
-        later(options.drawStartMs(), () => void options.mayGoOn().then(async () => run(one)));
+        later(
+          options.drawStartMs(),
+          () => void options.mayGoOn().then(async () => run(one, options.saysOn(order))),
+        );
       return fault === 'cut' ? { kind: 'cut' } : { kind: 'answer', status: 202, body: one };
     },
     remove: (one) => {

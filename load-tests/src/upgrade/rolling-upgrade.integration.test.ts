@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestFleet, ordinaryRequest } from '@lemniscate/dispatcher/testing/test-fleet.ts';
-import type { TestDispatcher } from '@lemniscate/dispatcher/testing/test-fleet.ts';
+import type { TestDispatcher, TestFleet } from '@lemniscate/dispatcher/testing/test-fleet.ts';
 import { within } from '@lemniscate/dispatcher/testing/within.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
 import { protocolVersion } from '@lemniscate/shared/protocol/protocol-version.ts';
 import { noFaults } from '../simulated/plan.ts';
 import { startSimulatedFleet } from '../simulated/simulated-fleet.ts';
 import { firstStatus, readFirstOrder } from './first-protocol.ts';
+import { firstPatch, sayFirstSession } from './first-session.ts';
 
 /** Sessions under way at any time: both servers' slots are in use, and none waits for long. */
 const openAtOnce = 12;
@@ -26,6 +27,7 @@ test('dispatchers and servers are replaced one after the other, and no session i
   const fleet = await createTestFleet({ servers: [] });
   t.after(() => fleet.remove());
   let internalUrls: string[] = [];
+  const misread: string[] = [];
   const plan = {
     servers: 2,
     capacity: 8,
@@ -41,6 +43,7 @@ test('dispatchers and servers are replaced one after the other, and no session i
     plan: { ...plan, seed: 1 },
     dressStatus: firstStatus,
     readOrder: readFirstOrder,
+    saysOn: (order) => sayFirstSession(order, (what) => misread.push(what)),
   });
   t.after(() => older.close());
   const newer = await startSimulatedFleet({ ...common, plan: { ...plan, seed: 2 }, dressStatus: asNew });
@@ -52,6 +55,9 @@ test('dispatchers and servers are replaced one after the other, and no session i
   internalUrls = [urlOf(first)];
   older.startHeartbeats();
   newer.startHeartbeats();
+  const project = 'upgraded';
+  const made = await first.call('POST', '/v1/projects', { id: project, policy: 'tools: {read_file: allow}' });
+  assert.ok(made.status < 300, `a project answered ${made.status}`);
   let serving = first;
   const ids: string[] = [];
   const storm = new AbortController();
@@ -59,7 +65,8 @@ test('dispatchers and servers are replaced one after the other, and no session i
     for (let number = 0; !storm.signal.aborted; number += 1) {
       // As a client does it: asked again under the same key when its dispatcher has just gone.
       await within(15_000, 'a session is accepted', async () => {
-        const asked = serving.call<{ id: string }>('POST', '/v1/sessions', ordinaryRequest, {
+        const request = { ...ordinaryRequest, project };
+        const asked = serving.call<{ id: string }>('POST', '/v1/sessions', request, {
           'idempotency-key': `upgrade-${number}`,
         });
         const answer = await asked.catch(() => null);
@@ -119,4 +126,21 @@ test('dispatchers and servers are replaced one after the other, and no session i
     'SELECT state, losses, count(*)::int AS sessions FROM sessions GROUP BY 1, 2',
   );
   assert.deepEqual(ends, [{ state: 'completed', losses: 0, sessions: new Set(ids).size }]);
+  assert.deepEqual(misread, [], 'a server of the first protocol can read every answer');
+  await checkFirstSessions(fleet);
 });
+
+/** What sessions on servers of the first protocol left: a permit each, a model's answer that was paid, every event and a patch. */
+async function checkFirstSessions(fleet: TestFleet): Promise<void> {
+  const [left] = await fleet.sql<Record<string, number>>(
+    `SELECT count(*)::int AS sessions, count(*) FILTER (WHERE EXISTS (
+         SELECT FROM tool_calls WHERE session_id = s.id AND state = 'done' AND decided_by = 'automation'))::int AS calls,
+       count(*) FILTER (WHERE EXISTS (SELECT FROM usage WHERE session_id = s.id AND state = 'settled'))::int AS exchanges,
+       count(*) FILTER (WHERE EXISTS (SELECT FROM diffs WHERE session_id = s.id AND patch = $1))::int AS patches
+     FROM sessions s WHERE server_id LIKE 'sim-1-%'`,
+    [firstPatch],
+  );
+  const sessions = left?.['sessions'] ?? 0;
+  assert.ok(sessions > 5, `only ${sessions} sessions on servers of the first protocol`);
+  assert.deepEqual(left, { sessions, calls: sessions, exchanges: sessions, patches: sessions });
+}

@@ -68,6 +68,11 @@ export interface ScriptedDispatcher {
   onResult: (result: SessionResult) => CodedError | null;
   /** What becomes of a checkpoint; all are recorded. */
   onCheckpoint: (given: TakeCheckpoint) => TakeCheckpointAnswer;
+  /**
+   * Says what is answered instead, as a dispatcher of another version would: `what` is the last part of the path, `sender` the
+   * session and its attempt. What it throws refuses the message.
+   */
+  instead: (what: string, sender: string, body: unknown, answer: unknown) => unknown;
   readonly checkpoints: { readonly sessionId: string; readonly given: TakeCheckpoint }[];
   readonly givenBack: { readonly sessionId: string; readonly attempt: number; readonly why: GiveBack }[];
   /** Sessions that heartbeats say are to be paused, with the reason. */
@@ -131,7 +136,10 @@ export async function startScriptedDispatcher(
     const text = await read(request);
     const path = request.url ?? '';
     if (path === '/healthz') return json(response, 200, { status: 'ok' });
-    if (path === '/internal/servers/heartbeat') return json(response, 200, beat(JSON.parse(text)));
+    if (path === '/internal/servers/heartbeat') {
+      const body: unknown = JSON.parse(text);
+      return json(response, 200, self.instead('heartbeat', '', body, beat(body)));
+    }
     if (path.startsWith('/model/')) return model(response, path, JSON.parse(text) as ModelRequest);
     const match = /^\/internal\/sessions\/([^/]+)\/attempts\/(\d+)\/([\w/-]+)$/.exec(path);
     if (match === null) throw new CodedError('not_found', `The scripted dispatcher has no ${path}.`);
@@ -139,42 +147,42 @@ export async function startScriptedDispatcher(
     if (self.stale.has(`${sessionId}:${attempt}`))
       throw new CodedError('attempt_stale', 'Not the session’s attempt.');
     const body: unknown = JSON.parse(text);
-    if (what === 'events') return json(response, 200, ingest(sessionId, Number(attempt), body));
+    const say = (spoken: unknown): void =>
+      json(response, 200, self.instead(what, `${sessionId}:${attempt}`, body, spoken));
+    if (what === 'events') return say(ingest(sessionId, Number(attempt), body));
     if (what === 'permits') {
       const asked = permitRequestSchema.parse(body);
       self.permits.push(asked);
-      return json(response, 200, self.onPermit(asked));
+      return say(self.onPermit(asked));
     }
-    if (what === 'messages')
-      return json(response, 200, self.onNextMessage(nextMessageRequestSchema.parse(body)));
+    if (what === 'messages') return say(self.onNextMessage(nextMessageRequestSchema.parse(body)));
     if (what === 'result') {
       const result = sessionResultSchema.parse(body);
       const refusal = self.onResult(result);
       if (refusal !== null) throw refusal;
       self.results.push({ sessionId, attempt: Number(attempt), result });
-      return json(response, 200, {});
+      return say({});
     }
     if (what === 'checkpoints') {
       const given = takeCheckpointSchema.parse(body);
       self.checkpoints.push({ sessionId, given });
-      return json(response, 200, self.onCheckpoint(given));
+      return say(self.onCheckpoint(given));
     }
     if (what === 'give-back') {
       self.givenBack.push({ sessionId, attempt: Number(attempt), why: giveBackSchema.parse(body) });
-      return json(response, 200, { taken: true });
+      return say({ taken: true });
     }
-    if (what === 'uploads') return json(response, 200, store.announce(uploadRequestSchema.parse(body)));
-    if (what === 'environment')
-      return json(response, 200, self.onEnvironment(resolveEnvironmentSchema.parse(body)));
+    if (what === 'uploads') return say(store.announce(uploadRequestSchema.parse(body)));
+    if (what === 'environment') return say(self.onEnvironment(resolveEnvironmentSchema.parse(body)));
     if (what === 'objects') {
       const { digests } = objectAddressesRequestSchema.parse(body);
       const found = digests.map((sha256) => [sha256, store.contentAddress(sha256)] as const);
-      return json(response, 200, { addresses: Object.fromEntries(found) });
+      return say({ addresses: Object.fromEntries(found) });
     }
     const completed = /^uploads\/(\w+)\/complete$/.exec(what)?.[1];
     if (completed !== undefined) {
       self.uploads.set(completed, store.complete(completed));
-      return json(response, 200, {});
+      return say({});
     }
     throw new CodedError('not_found', `The scripted dispatcher has no ${what}.`);
   }
@@ -231,6 +239,7 @@ export async function startScriptedDispatcher(
     onHeartbeat: () => null,
     onResult: () => null,
     onEnvironment: () => ({ kind: 'without', why: 'There is none.' }),
+    instead: (_what, _sender, _body, answer) => answer,
     onCheckpoint: ({ cause }) => ({ outcome: cause === 'pause' ? 'paused' : 'stored', number: 1 }),
     checkpoints: [],
     givenBack: [],
