@@ -33,6 +33,8 @@ export interface SimulatedFleetOptions {
   readonly dressStatus?: (status: ServerStatus) => object;
   /** How servers read orders, as their version does; absent: as this one. */
   readonly readOrder?: (body: unknown) => SessionOrder;
+  /** How servers read the answer to a heartbeat beside; absent: as this version does. */
+  readonly readHeartbeat?: (answer: unknown) => void;
   /** What servers say on a session, as their version does; absent: the least that this one can say. */
   readonly saysOn?: (order: SessionOrder) => readonly Said[];
   /** Sessions go on from their orders when this resolves; absent: at once. */
@@ -91,6 +93,7 @@ export async function startSimulatedFleet(options: SimulatedFleetOptions): Promi
       onFault: options.onFault ?? (() => undefined),
       dressStatus: options.dressStatus ?? ((status) => status),
       readOrder: options.readOrder ?? ((body) => sessionOrderSchema.parse(body)),
+      readHeartbeat: options.readHeartbeat ?? (() => undefined),
       saysOn: options.saysOn ?? sayLittle,
       mayGoOn: options.mayGoOn ?? (() => Promise.resolve()),
     });

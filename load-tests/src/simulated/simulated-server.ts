@@ -40,6 +40,8 @@ export interface SimulatedServerOptions {
   readonly dressStatus: (status: ServerStatus) => object;
   /** How it reads orders: as its version does. */
   readonly readOrder: (body: unknown) => SessionOrder;
+  /** How it reads the answer to a heartbeat, as its version does. */
+  readonly readHeartbeat: (answer: unknown) => void;
   /** All that it says on a session, `running` first and its result last. */
   readonly saysOn: (order: SessionOrder) => readonly Said[];
   /** A session goes on from its order when this resolves. */
@@ -201,6 +203,7 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     );
     const parsed = heartbeatAnswerSchema.safeParse(answer?.body);
     if (!parsed.success) return;
+    options.readHeartbeat(answer?.body);
     for (const stale of parsed.data.stale) if (holds(stale)) held.delete(stale.sessionId);
     for (const command of parsed.data.commands) if (holds(command)) held.delete(command.sessionId);
   };

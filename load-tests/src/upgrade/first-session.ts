@@ -24,8 +24,7 @@ const modelAnswer = z.object({
   content: z.array(z.unknown()),
 });
 
-/** How a server of the first protocol reads the answer to its heartbeat. */
-export const firstHeartbeatAnswer = z.object({
+const heartbeatAnswer = z.object({
   leases: z.array(named.extend({ leaseMs: z.int().min(1) })),
   stale: z.array(named),
   commands: z.array(command),
@@ -107,20 +106,29 @@ const result = {
   timingsMs: { diff: 12, destroy: 4 },
 };
 
+type Misread = (what: string) => void;
+
+function reading(what: string, schema: z.ZodType, misread: Misread): (answer: unknown) => void {
+  return (answer) => {
+    const read = schema.safeParse(answer);
+    if (!read.success) misread(`${what}: ${z.prettifyError(read.error)} in ${JSON.stringify(answer)}`);
+  };
+}
+
+/** How it reads the answer to a heartbeat. @param misread told of each that it could not read */
+export const readFirstHeartbeat = (misread: Misread): ((answer: unknown) => void) =>
+  reading('heartbeat', heartbeatAnswer, misread);
+
 /**
  * All that it says on a session, in its order.
  * @param misread told of each answer that it could not read
  */
-export function sayFirstSession(order: SessionOrder, misread: (what: string) => void): readonly Said[] {
+export function sayFirstSession(order: SessionOrder, misread: Misread): readonly Said[] {
   const base = `/internal/sessions/${order.sessionId}/attempts/${order.attempt}`;
-  const reading = (what: string, schema: z.ZodType) => (answer: unknown) => {
-    const read = schema.safeParse(answer);
-    if (!read.success) misread(`${what}: ${z.prettifyError(read.error)} in ${JSON.stringify(answer)}`);
-  };
   const events = (firstSeq: number, all: readonly object[]): Said => ({
     path: `${base}/events`,
     body: { firstSeq, events: all.map((event) => ({ at, event })) },
-    read: reading('events', eventsAnswer),
+    read: reading('events', eventsAnswer, misread),
   });
   return [
     events(1, begin),
@@ -132,16 +140,16 @@ export function sayFirstSession(order: SessionOrder, misread: (what: string) => 
         max_tokens: 1_000,
         messages: [{ role: 'user', content: order.instruction }],
       },
-      read: reading('model', modelAnswer),
+      read: reading('model', modelAnswer, misread),
     },
     events(begin.length + 1, firstTurn),
-    { path: `${base}/permits`, body: permit, read: reading('permit', permitAnswer) },
+    { path: `${base}/permits`, body: permit, read: reading('permit', permitAnswer, misread) },
     // A repeat of what was heard already, as after a lost answer, and what came since.
     events(begin.length + 1, [...firstTurn, ...called]),
     {
       path: `${base}/uploads`,
       body: { sha256: patchDigest, bytes: 152 },
-      read: reading('upload', uploadAnswer),
+      read: reading('upload', uploadAnswer, misread),
     },
     { path: `${base}/result`, body: result, read: () => undefined },
   ];

@@ -8,7 +8,7 @@ import { protocolVersion } from '@lemniscate/shared/protocol/protocol-version.ts
 import { noFaults } from '../simulated/plan.ts';
 import { startSimulatedFleet } from '../simulated/simulated-fleet.ts';
 import { firstStatus, readFirstOrder } from './first-protocol.ts';
-import { firstPatch, sayFirstSession } from './first-session.ts';
+import { firstPatch, readFirstHeartbeat, sayFirstSession } from './first-session.ts';
 
 /** Sessions under way at any time: both servers' slots are in use, and none waits for long. */
 const openAtOnce = 12;
@@ -43,6 +43,7 @@ test('dispatchers and servers are replaced one after the other, and no session i
     plan: { ...plan, seed: 1 },
     dressStatus: firstStatus,
     readOrder: readFirstOrder,
+    readHeartbeat: readFirstHeartbeat((what) => misread.push(what)),
     saysOn: (order) => sayFirstSession(order, (what) => misread.push(what)),
   });
   t.after(() => older.close());
