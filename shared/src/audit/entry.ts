@@ -27,7 +27,7 @@ export const auditEntryTypes = [
   'egress.connected', // host, port: where a policy opens a way out
   'egress.closed', // host, port, bytes both ways, how long
   'egress.refused',
-  'model.exchanged', // provider, model, four counts, cost, complete
+  'model.exchanged', // provider, model, four counts, cost, complete, costIsLowerBound
   'approval.requested',
   'approval.voted', // one of several people said yes
   'approval.decided', // subject, decision, how

@@ -34,7 +34,7 @@ export const costRowSchema = z.object({
   totalUsd: usd,
   /** Exchanges whose model has no price: their cost is missing from the sums. */
   unpriced: z.int(),
-  /** Exchanges that were cut: their numbers are lower bounds. */
+  /** Exchanges whose cost is a lower bound: they were cut, or something of them is billed by number and has no price. */
   incomplete: z.int(),
 });
 export type CostRow = z.infer<typeof costRowSchema>;

@@ -25,7 +25,7 @@ export interface FocusCharge {
   /** Tokens, requests, or seconds of a slot. */
   readonly quantity: string;
   readonly usd: string;
-  /** False: some of it was cut, so that there is at least so much. */
+  /** False: some of it was cut or has a fee without a price, so that there is at least so much. */
   readonly complete: boolean;
   /** Some of it has no price: its cost is missing from `usd`. */
   readonly unpriced: boolean;

@@ -184,12 +184,22 @@ function searchFee(response: ResponseUsage, call: CallFacts, book: PriceBook): D
   return Decimal.sum(0, ...fees);
 }
 
-/** Whether the cost of a call is a lower bound because the provider bills something for which the book has no price. */
-export function leavesOutFees(
+/**
+ * Whether what a call is said to cost is a lower bound: its answer is not whole, or the provider bills something by number
+ * for which the book has no price. A call without any price is unpriced instead.
+ * @param complete the provider told all tokens itself, and they can be believed
+ */
+export function isCostLowerBound(
+  complete: boolean,
   responses: readonly ResponseUsage[],
   call: CallFacts,
   book: PriceBook,
 ): boolean {
+  if (!complete) return true;
+  return leavesOutFees(responses, call, book) && costOfCall(responses, call, book) !== null;
+}
+
+function leavesOutFees(responses: readonly ResponseUsage[], call: CallFacts, book: PriceBook): boolean {
   return responses.some(
     (response) =>
       response.otherFees === true ||

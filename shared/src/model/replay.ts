@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CodedError } from '../errors/coded-error.ts';
-import { costOfCall, leavesOutFees } from './cost.ts';
+import { costOfCall, isCostLowerBound } from './cost.ts';
 import { decimalText } from './decimal.ts';
 import { readGivenPriceBook } from './given-price-book.ts';
 import { asObject, asText, parseObject } from './json-reading.ts';
@@ -105,7 +105,7 @@ export function replayCall(call: RecordedCall, book: PriceBook): ReplayedCall {
     ...withinExactness(addTokens(...responses.map(tokensOf))),
     costUsd: cost === null ? null : decimalText(cost),
     complete,
-    costIsLowerBound: !complete || (cost !== null && leavesOutFees(responses, facts, prices)),
+    costIsLowerBound: isCostLowerBound(complete, responses, facts, prices),
     priced: cost !== null,
     billableResponses: responses.length,
   };

@@ -169,7 +169,9 @@ function showReport(io: CommandIo, answer: CostReport): void {
   if (answer.total.unpriced > 0)
     io.stdout.write(`${answer.total.unpriced} exchanges have no price and are missing from the sums.\n`);
   if (answer.total.incomplete > 0)
-    io.stdout.write(`${answer.total.incomplete} exchanges were cut: their numbers are lower bounds.\n`);
+    io.stdout.write(
+      `${answer.total.incomplete} exchanges were cut, or had fees without a price: their costs are lower bounds.\n`,
+    );
 }
 
 async function reconcile(io: CommandIo, file: string, asJson: boolean): Promise<void> {

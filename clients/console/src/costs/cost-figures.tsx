@@ -48,7 +48,9 @@ export function CostFigures({ question, total }: { question: CostQuestion; total
         name="Not priced"
         value={count(total.unpriced)}
         note={
-          total.incomplete === 0 ? 'exchanges without a price' : `and ${count(total.incomplete)} were cut`
+          total.incomplete === 0
+            ? 'exchanges without a price'
+            : `and ${count(total.incomplete)} are lower bounds`
         }
       />
     </dl>

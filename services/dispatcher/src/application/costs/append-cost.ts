@@ -17,7 +17,8 @@ export interface UsageCost {
   /** Milliseconds of the epoch; its day in UTC is the day of the cost. */
   readonly at: number;
   readonly priceBook: string;
-  readonly complete: boolean;
+  /** The answer was cut, or something of it is billed by number and has no price. */
+  readonly costIsLowerBound: boolean;
   readonly tokens: TokenBuckets;
   readonly costs: CostParts;
   /** 1: it has no price; -1: it had none before, and has one now. */
@@ -70,7 +71,5 @@ export async function appendUsageCost(
   );
 }
 
-function incompleteOf(cost: UsageCost): number {
-  if (cost.wasCut) return cost.complete ? -1 : 0;
-  return cost.complete ? 0 : 1;
-}
+/** What is added to the exchanges whose cost is a lower bound; a cut one is among them already. */
+const incompleteOf = (cost: UsageCost): number => Number(cost.costIsLowerBound) - Number(cost.wasCut);

@@ -1,5 +1,5 @@
 import type { CorrectionResult } from '@lemniscate/shared/costs/cost-report.ts';
-import { costPartsOfCall } from '@lemniscate/shared/model/cost.ts';
+import { costPartsOfCall, isCostLowerBound } from '@lemniscate/shared/model/cost.ts';
 import { Decimal } from '@lemniscate/shared/model/decimal.ts';
 import { bookOfProject } from '@lemniscate/shared/model/price-book.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
@@ -40,6 +40,9 @@ interface WrongRow extends Record<string, unknown> {
   readonly served: ServedUsage | null;
   readonly was: Readonly<Record<'input' | 'output' | 'cacheRead' | 'cacheWrite' | 'other', string>>;
   readonly unpriced: number;
+  readonly complete: boolean;
+  /** 1: its cost is known as a lower bound. */
+  readonly incomplete: number;
 }
 
 /**
@@ -60,8 +63,10 @@ export async function correctCosts(
   const rows = await tx.query<WrongRow>(wrongRows, span);
   const found = rows.flatMap((row) => {
     const own = bookOfProject(book, row.facts.project_id);
-    const deltas = differencesOf(row, own);
-    return deltas === null ? [] : [{ row, deltas, usd: Decimal.sum(0, ...deltas), priceBook: own.version }];
+    const found = differencesOf(row, own);
+    return found === null
+      ? []
+      : [{ row, ...found, usd: Decimal.sum(0, ...found.deltas), priceBook: own.version }];
   });
   for (let from = 0; from < found.length; from += atOnce)
     await appendDifferences(tx, found.slice(from, from + atOnce), correction.reason);
@@ -81,6 +86,7 @@ export async function correctCosts(
 interface Difference {
   readonly row: WrongRow;
   readonly deltas: readonly Decimal[];
+  readonly costIsLowerBound: boolean;
   /** The sum of the deltas. */
   readonly usd: Decimal;
   readonly priceBook: string;
@@ -91,25 +97,30 @@ async function appendDifferences(
   found: readonly Difference[],
   reason: string,
 ): Promise<void> {
-  const entries = found.map(({ row, deltas: [input, output, cacheRead, cacheWrite, other], priceBook }) => ({
-    ...row.facts,
-    price_book: priceBook,
-    input_usd: input?.toFixed(),
-    output_usd: output?.toFixed(),
-    cache_read_usd: cacheRead?.toFixed(),
-    cache_write_usd: cacheWrite?.toFixed(),
-    other_usd: other?.toFixed(),
-    unpriced: -row.unpriced,
-  }));
+  const entries = found.map(({ row, deltas, costIsLowerBound, priceBook }) => {
+    const [input, output, cacheRead, cacheWrite, other] = deltas;
+    return {
+      ...row.facts,
+      price_book: priceBook,
+      input_usd: input?.toFixed(),
+      output_usd: output?.toFixed(),
+      cache_read_usd: cacheRead?.toFixed(),
+      cache_write_usd: cacheWrite?.toFixed(),
+      other_usd: other?.toFixed(),
+      unpriced: -row.unpriced,
+      incomplete: Number(costIsLowerBound) - row.incomplete,
+    };
+  });
   await tx.query(appendCorrections, [JSON.stringify(entries), reason]);
-  const costs = found.map(({ row, usd, priceBook }) => ({
+  const costs = found.map(({ row, usd, costIsLowerBound, priceBook }) => ({
     id: row.facts.usage_id,
     usd: usd.plus(sumOf(row)).toFixed(),
     book: priceBook,
+    lower: costIsLowerBound,
   }));
   await tx.query(
-    `UPDATE usage u SET cost_usd = g.usd, price_book = g.book
-     FROM jsonb_to_recordset($1::jsonb) AS g (id text, usd numeric, book text) WHERE u.id = g.id`,
+    `UPDATE usage u SET cost_usd = g.usd, price_book = g.book, cost_is_lower_bound = g.lower
+     FROM jsonb_to_recordset($1::jsonb) AS g (id text, usd numeric, book text, lower boolean) WHERE u.id = g.id`,
     [JSON.stringify(costs)],
   );
 }
@@ -139,7 +150,8 @@ const wrongRows = `
     coalesce(u.prices, u.provider) AS prices, u.served,
     jsonb_build_object('input', sum(e.input_usd)::text, 'output', sum(e.output_usd)::text,
       'cacheRead', sum(e.cache_read_usd)::text, 'cacheWrite', sum(e.cache_write_usd)::text,
-      'other', sum(e.other_usd)::text) AS was, sum(e.unpriced)::int AS unpriced
+      'other', sum(e.other_usd)::text) AS was, sum(e.unpriced)::int AS unpriced,
+    u.complete, sum(e.incomplete)::int AS incomplete
   FROM usage u JOIN cost_entries e ON e.usage_id = u.id
   WHERE ${inSpan}
   GROUP BY u.id`;
@@ -147,16 +159,22 @@ const wrongRows = `
 // Entries are not found by their exchange one by one: an index for it would cost every append.
 const appendCorrections = `
   INSERT INTO cost_entries (kind, usage_id, session_id, day, project_id, agent, subject, runtime, provider, model,
-    served_model, cost_centre, price_book, reason, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced)
+    served_model, cost_centre, price_book, reason, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced,
+    incomplete)
   SELECT 'correction', usage_id, session_id, day, project_id, agent, subject, runtime, provider, model, served_model,
     cost_centre, price_book,
-    $2, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced
+    $2, input_usd, output_usd, cache_read_usd, cache_write_usd, other_usd, unpriced,
+    incomplete
   FROM jsonb_to_recordset($1::jsonb) AS given (usage_id text, session_id text, day date, project_id text, agent text,
     subject text, runtime text, provider text, model text, served_model text, cost_centre text, price_book text, input_usd numeric, output_usd numeric,
-    cache_read_usd numeric, cache_write_usd numeric, other_usd numeric, unpriced integer)`;
+    cache_read_usd numeric, cache_write_usd numeric, other_usd numeric, unpriced integer,
+    incomplete integer)`;
 
-/** New minus old by part; null when nothing changes, or it cannot be priced. */
-function differencesOf(row: WrongRow, book: PriceBook): Decimal[] | null {
+/** New minus old by part, and what is left open; null when nothing changes, or it cannot be priced. */
+function differencesOf(
+  row: WrongRow,
+  book: PriceBook,
+): Pick<Difference, 'deltas' | 'costIsLowerBound'> | null {
   if (row.served === null) return null;
   const { at, responses } = row.served;
   const call = { provider: row.prices, model: row.facts.model, at, batch: false };
@@ -164,5 +182,10 @@ function differencesOf(row: WrongRow, book: PriceBook): Decimal[] | null {
   if (costs === null) return null;
   const parts = ['input', 'output', 'cacheRead', 'cacheWrite', 'other'] as const;
   const deltas = parts.map((part) => costs[part].minus(row.was[part]));
-  return deltas.every((delta) => delta.isZero()) && row.unpriced === 0 ? null : deltas;
+  const costIsLowerBound = isCostLowerBound(row.complete, responses, call, book);
+  const isRight =
+    deltas.every((delta) => delta.isZero()) &&
+    row.unpriced === 0 &&
+    row.incomplete === Number(costIsLowerBound);
+  return isRight ? null : { deltas, costIsLowerBound };
 }

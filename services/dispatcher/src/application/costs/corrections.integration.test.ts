@@ -42,6 +42,18 @@ async function costOf({ sessionId }: AttemptClaim) {
   return { report: row?.totalUsd, unpriced: row?.unpriced, session: totals.cost_usd, priced: totals.priced };
 }
 
+/** The cost in the report and how many of its exchanges are lower bounds, and what the row says of itself. */
+async function boundOf({ sessionId }: AttemptClaim, usageId: string) {
+  await foldAll(record.database);
+  const { rows } = await reportCosts(record.database, 'session', span, 1_000);
+  const row = rows.find(({ group }) => group === sessionId);
+  const [kept] = await record.database.query(
+    'SELECT complete, cost_is_lower_bound FROM usage WHERE id = $1',
+    [usageId],
+  );
+  return [row?.totalUsd, row?.incomplete, kept?.['complete'], kept?.['cost_is_lower_bound']];
+}
+
 const served: readonly (readonly [string, string, string, Served])[] = [
   ['as it was asked', 'claude-sonnet-4-6', '15', {}],
   ['in one region', 'claude-sonnet-5', '11', { tier: { region: 'us' } }],
@@ -114,6 +126,30 @@ test('what was cut and became known without a price is unpriced, once; and with 
   // the answer says that another model served, which has a price
   await exchanges.settle(unknown, other, 'claude-unknown-1', { servedModel: model });
   assert.deepEqual(await costOf(other), { report: '15', unpriced: 0, session: '15', priced: true });
+});
+
+test('a fee without a price leaves a lower bound until a correction prices it, and again where its price is gone', async () => {
+  const model = 'claude-opus-4-1';
+  const claim = await openTestSession(record);
+  const usageId = await exchanges.spend(claim, model, { parts: [output(1_000_000)], fileSearches: 2 });
+  assert.deepEqual(await boundOf(claim, usageId), ['75', 1, true, true]);
+  assert.deepEqual(await correct(model), { corrected: 0, differenceUsd: '0', leftOut: 0 });
+  const priced = given({ [model]: { perMTok: { input: 15, output: 75 }, fileSearchPerThousand: 2.5 } });
+  assert.deepEqual(await correct(model, priced), { corrected: 1, differenceUsd: '0.005', leftOut: 0 });
+  assert.deepEqual(await boundOf(claim, usageId), ['75.005', 0, true, false]);
+  assert.deepEqual(await correct(model), { corrected: 1, differenceUsd: '-0.005', leftOut: 0 });
+  assert.deepEqual(await boundOf(claim, usageId), ['75', 1, true, true]);
+});
+
+test('a correction that changes no money still tells that a fee has no price any more', async () => {
+  const model = 'claude-opus-4-0';
+  const free = given({ [model]: { perMTok: { input: 15, output: 75 }, fileSearchPerThousand: 0 } });
+  const claim = await openTestSession(record);
+  const asked = { parts: [output(1_000_000)], fileSearches: 2 };
+  const usageId = await createTestExchanges(record, free).spend(claim, model, asked);
+  assert.deepEqual(await boundOf(claim, usageId), ['75', 0, true, false]);
+  assert.deepEqual(await correct(model), { corrected: 1, differenceUsd: '0', leftOut: 0 });
+  assert.deepEqual(await boundOf(claim, usageId), ['75', 1, true, true]);
 });
 
 test('a correction reaches the session: what had no price counts against its bound, and it may go on', async () => {

@@ -78,8 +78,8 @@ function* chargesOf(row: ExportRow): Generator<FocusCharge> {
       bucket,
       quantity,
       usd,
-      complete: row.incomplete === 0,
-      // a correction that prices what had no price takes it back: it is priced itself
+      // a correction that prices what had no price takes it back: it is whole and priced itself
+      complete: row.incomplete <= 0,
       unpriced: row.unpriced > 0,
     };
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '@lemniscate/shared/clock.ts';
-import { costOfCall, costPartsOfCall } from '@lemniscate/shared/model/cost.ts';
+import { costOfCall, costPartsOfCall, isCostLowerBound } from '@lemniscate/shared/model/cost.ts';
 import { Decimal } from '@lemniscate/shared/model/decimal.ts';
 import { bookOfProject } from '@lemniscate/shared/model/price-book.ts';
 import type { PriceBook } from '@lemniscate/shared/model/price-book.ts';
@@ -41,7 +41,7 @@ export interface EndedExchange {
   /** When it began, in milliseconds of the epoch: prices are dated. */
   readonly at: number;
   readonly responses: readonly ResponseUsage[];
-  /** Whether the answer was whole; otherwise every number is a lower bound. */
+  /** Whether the answer was whole; otherwise every number is a lower bound. Its cost may be one all the same. */
   readonly complete: boolean;
 }
 
@@ -93,9 +93,10 @@ async function settle(
   const cost = costOfCall(responses, call, book);
   const costUsd = cost === null ? null : cost.toFixed();
   const costs = cost === null ? null : costPartsOfCall(responses, call, book);
+  const costIsLowerBound = isCostLowerBound(ended.complete, responses, call, book);
   const wasCut = before.state === 'cut';
   // One round trip for all that is written.
-  const written = writeUsage(tx, ended, responses, tokens, costUsd);
+  const written = writeUsage(tx, ended, responses, tokens, { costUsd, costIsLowerBound });
   const appended = appendUsageCost(tx, session, {
     usageId: ended.usageId,
     provider: ended.provider,
@@ -103,7 +104,7 @@ async function settle(
     servedModel: responses[0]?.servedModel ?? null,
     at: ended.at,
     priceBook: book.version,
-    complete: ended.complete,
+    costIsLowerBound,
     ...changeOfCost(before, { tokens, costs, requests: searchesOf(responses) }, call, book),
     wasCut,
   });
@@ -127,6 +128,7 @@ async function settle(
         cacheWriteTokens: tokens.cacheWriteTokens,
         costUsd,
         complete: ended.complete,
+        costIsLowerBound,
         ...(ended.fallbackFor === null ? {} : { fallbackFor: ended.fallbackFor }),
         ...(known === null ? {} : { sameResponseAs: known.id }),
       },

@@ -122,14 +122,14 @@ export async function writeUsage(
   ended: EndedExchange,
   responses: readonly ResponseUsage[],
   tokens: TokenBuckets,
-  costUsd: string | null,
+  cost: { readonly costUsd: string | null; readonly costIsLowerBound: boolean },
 ): Promise<void> {
   const [response] = responses;
   const served: ServedUsage = { at: ended.at, responses };
   await tx.query(
     `UPDATE usage SET state = $2, complete = $3, input_tokens = $4, output_tokens = $5, cache_read_tokens = $6,
        cache_write_tokens = $7, cache_write_1h_tokens = $8, cost_usd = $9, served_tier = $10, response_id = $11,
-       served_model = $12, served = $13, settled_at = now() WHERE id = $1`,
+       served_model = $12, served = $13, cost_is_lower_bound = $14, settled_at = now() WHERE id = $1`,
     [
       ended.usageId,
       ended.complete ? 'settled' : 'cut',
@@ -139,11 +139,12 @@ export async function writeUsage(
       tokens.cacheReadTokens,
       tokens.cacheWriteTokens,
       tokens.cacheWrite1hTokens,
-      costUsd,
+      cost.costUsd,
       response?.tier.serviceTier ?? null,
       response?.responseId ?? null,
       response?.servedModel ?? null,
       JSON.stringify(served),
+      cost.costIsLowerBound,
     ],
   );
 }

@@ -15,6 +15,7 @@ export interface Served {
   /** A million tokens of output, unless parts are given. */
   readonly parts?: readonly UsagePart[];
   readonly webSearches?: number;
+  readonly fileSearches?: number;
 }
 
 /** A sampling that answered so many tokens, by another model than the response's where one is named. */
@@ -70,5 +71,6 @@ const responseOf = (served: Served, id: string): ResponseUsage => ({
   tier: { serviceTier: null, speed: null, region: null, ...served.tier },
   parts: served.parts ?? [output(1_000_000)],
   webSearches: served.webSearches ?? 0,
+  fileSearches: served.fileSearches ?? 0,
   complete: true,
 });
