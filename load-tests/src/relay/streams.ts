@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { request as plainRequest } from 'node:http';
 import { connect } from 'node:http2';
 import type { ClientHttp2Session } from 'node:http2';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import type { SecureContextOptions } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readLines } from '@lemniscate/shared/text/lines.ts';
 
 /** Where streams are asked for. */
 export interface StreamTarget {
@@ -111,12 +110,14 @@ async function askPlainly(url: URL, headers: Readonly<Record<string, string>>): 
 
 const longestSilenceMs = 60_000;
 
+/** A line of the scripted upstream is shorter by far. UTF-16 units. */
+const longestLine = 64 * 1024;
+
 /** Events are counted whole: a frame may end within one. */
 async function readChunks(answer: Readable, latenciesMs: number[]): Promise<void> {
-  const lines = createInterface({ input: answer, crlfDelay: Infinity });
-  lines.on('line', (line) => {
-    const at = /"at":([\d.]+)/.exec(line)?.[1];
+  for await (const { text } of readLines(answer, longestLine)) {
+    if (text === undefined) throw new Error(`a line is longer than ${longestLine}`);
+    const at = /"at":([\d.]+)/.exec(text)?.[1];
     if (at !== undefined) latenciesMs.push(performance.timeOrigin + performance.now() - Number(at));
-  });
-  await finished(answer, { writable: false });
+  }
 }
