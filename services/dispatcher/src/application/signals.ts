@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 
 /** What a part of this process tells the others after a commit. Each is repeated by somebody's timer. */
 export interface SignalPayloads {
-  /** Sessions wait in the outbox, or the queue has room for them. */
-  outbox: undefined;
+  /** Sessions wait in the outbox, for this pool; null: for a pool that nobody has looked up. */
+  outbox: string | null;
   /** A server may have room for another session. */
   slotFreed: undefined;
   /** A session runs: its server may start another one. */

@@ -8,8 +8,8 @@ import type { Loop } from './loop.ts';
 
 /** Admission of all pools. `kick` looks whether anybody waits. */
 export interface Admission extends Loop {
-  /** A session has just been opened or queued again: there is no need to look first. */
-  opened(): void;
+  /** A session has just been opened or queued again, for this pool if it is known: there is no need to look first. */
+  opened(pool: string | null): void;
 }
 
 /** Pools share no servers: a loop each, so that none waits for another one's. */
@@ -46,10 +46,12 @@ export function startAdmission(deps: AdmitDeps & { readonly log: Log }): Admissi
   };
   return {
     kick,
-    opened: () => {
-      // Which pool it waits for, nobody has said; nearly all are in the usual one, and the others look.
-      certain.add(defaultPool);
-      kick();
+    opened: (pool) => {
+      // Where nobody has said which: nearly all are in the usual one, and the others look.
+      certain.add(pool ?? defaultPool);
+      if (pool === null) return kick();
+      loopOf(pool);
+      loops.get(pool)?.kick();
     },
     stop: async (timeoutMs) => {
       stopped = true;

@@ -46,6 +46,6 @@ export async function askBuild(
       subject: person.subject,
     });
   });
-  deps.signals.send('outbox', undefined);
+  deps.signals.send('outbox', null);
   return id;
 }

@@ -62,7 +62,7 @@ export async function resolveEnvironment(
   const { decision, session } = decided;
   if (decision.kind === 'parked') {
     deps.events.announce(session.id);
-    deps.signals.send('outbox', undefined);
+    deps.signals.send('outbox', null);
     deps.signals.send('slotFreed', undefined);
   }
   if (decision.kind !== 'ready') return decision;

@@ -53,7 +53,7 @@ async function letGoOn({ database, signals }: WatchEnvironmentsDeps): Promise<vo
      ) INSERT INTO outbox (session_id, generation) SELECT id, generation FROM released RETURNING id`,
     [due.map(({ id }) => id)],
   );
-  if (released.length > 0) signals.send('outbox', undefined);
+  if (released.length > 0) signals.send('outbox', null);
 }
 
 async function endOverdue(deps: WatchEnvironmentsDeps): Promise<void> {
@@ -102,7 +102,7 @@ async function renew(deps: WatchEnvironmentsDeps): Promise<void> {
   );
   let begun = 0;
   for (const row of due) begun += (await renewOne(deps, row)) ? 1 : 0;
-  if (begun > 0) deps.signals.send('outbox', undefined);
+  if (begun > 0) deps.signals.send('outbox', null);
 }
 
 async function renewOne(deps: WatchEnvironmentsDeps, row: EnvironmentRow): Promise<boolean> {

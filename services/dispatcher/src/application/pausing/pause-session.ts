@@ -97,7 +97,7 @@ export async function resumeSession(
     });
   });
   deps.events.announce(sessionId);
-  deps.signals.send('outbox', undefined);
+  deps.signals.send('outbox', null);
 }
 
 const answers: Readonly<Record<string, string>> = {

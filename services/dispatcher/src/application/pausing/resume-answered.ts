@@ -39,7 +39,7 @@ export async function resumeAnswered(deps: ResumeAnsweredDeps): Promise<number> 
   let queued = 0;
   for (const { id } of answered) queued += (await queue(deps, id, 'answered')) ? 1 : 0;
   for (const { id } of forgotten) queued += (await queue(deps, id, 'forgotten')) ? 1 : 0;
-  if (queued > 0) deps.signals.send('outbox', undefined);
+  if (queued > 0) deps.signals.send('outbox', null);
   return queued;
 }
 

@@ -113,7 +113,7 @@ async function askOnce(deps: PermitDeps, claim: AttemptClaim, proposal: Proposal
   if (wished === true) deps.signals.send('wishes', undefined);
   if (tellAbove !== undefined) await showAbove(deps, tellAbove);
   if (opened !== undefined) {
-    deps.signals.send('outbox', undefined);
+    deps.signals.send('outbox', null);
     for (const id of [opened, claim.sessionId]) deps.events.announce(id);
   }
   return answer;

@@ -27,5 +27,5 @@ export async function queueAgain(
        SELECT id, generation, $3, now() + $4 * interval '1 millisecond' FROM bumped`,
     [job.sessionId, job.generation, failures, delayMs],
   );
-  if (delayMs === 0) deps.signals.send('outbox', undefined);
+  if (delayMs === 0) deps.signals.send('outbox', null);
 }

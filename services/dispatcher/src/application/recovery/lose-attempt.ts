@@ -90,7 +90,7 @@ export async function loseAttempt(deps: LoseAttemptDeps, loss: Loss): Promise<vo
   );
   deps.events.announce(loss.sessionId);
   if (outcome === 'ended') deps.signals.send('ended', loss.sessionId);
-  else deps.signals.send('outbox', undefined);
+  else deps.signals.send('outbox', null);
   deps.servers.destroy(loss.serverId, { sessionId: loss.sessionId, attempt: loss.attempt });
 }
 

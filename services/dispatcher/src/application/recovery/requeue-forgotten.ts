@@ -92,7 +92,7 @@ async function requeue(deps: RequeueDeps, pending: readonly PendingRow[]): Promi
     const missing = await deps.queue.missing(pool, jobs);
     if (missing.length > 0) requeued += await bump(deps.database, missing);
   }
-  if (requeued > 0) deps.signals.send('outbox', undefined);
+  if (requeued > 0) deps.signals.send('outbox', null);
   return requeued;
 }
 

@@ -11,6 +11,7 @@ import { loadSkills } from '../agents/skills.ts';
 import type { CredentialStore } from '../ports/credential-store.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
+import { pinnedPool } from '../servers/configured-server.ts';
 import type { Signals } from '../signals.ts';
 import type { Claim, Opening } from './open-together.ts';
 import type { Openings } from './openings.ts';
@@ -58,7 +59,7 @@ export async function createSession(
     ? openings.open(opening)
     : openings.openAlone(opening, (tx) => alsoNote(tx, id)));
   if (isOpen) {
-    deps.signals.send('outbox', undefined);
+    deps.signals.send('outbox', request.server === undefined ? frozen.queue.pool : pinnedPool);
     deps.events.announce(id);
     return id;
   }
