@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { carryCalls } from '../checkpoints/carry-calls.ts';
+import type { Policy } from '@lemniscate/shared/policy/policy.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { PlacementJob } from '../ports/placement-queue.ts';
@@ -8,6 +9,8 @@ import type { Hold, Reservations } from '../ports/reservations.ts';
 import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { inBatches, unwrap } from '../in-batches.ts';
+import { createMostRecent } from '../most-recent.ts';
+import type { MostRecent } from '../most-recent.ts';
 import { holdOffRebuild } from '../servers/rebuild-ledger.ts';
 import { startSessions } from '../sessions/change-state.ts';
 import { lockSessions, lockSession } from '../sessions/session-row.ts';
@@ -48,6 +51,9 @@ export type Minted = MintedAttempt | 'unheld' | null;
 
 export type Mint = (job: PlacementJob, hold: Hold) => Promise<Minted>;
 
+/** Policies of several kilobytes each that are kept at hand. */
+const mostPolicies = 200;
+
 /** Attempts of one transaction. More would let the first ones wait for the last. */
 const together = { most: 32, lanes: 2 };
 
@@ -59,8 +65,9 @@ const together = { most: 32, lanes: 2 };
  * A job may have waited while Redis forgot whose slots are whose, so each hold is renewed first.
  */
 export function createMint(deps: MintDeps): Mint {
+  const policies = createMostRecent<Policy>(mostPolicies);
   const inCompany = inBatches<Wanted, PromiseSettledResult<Minted>>(together, async (wanted) => {
-    const minted = await mintTogether(deps, wanted).catch((error: unknown) => {
+    const minted = await mintTogether(deps, policies, wanted).catch((error: unknown) => {
       if (wanted.length === 1 || isCodedError(error, 'service_unreachable')) throw error;
       return wanted.map(() => undefined);
     });
@@ -79,12 +86,16 @@ export function createMint(deps: MintDeps): Mint {
 }
 
 /** Undefined: it has to be tried alone. */
-async function mintTogether(deps: MintDeps, wanted: readonly Wanted[]): Promise<(Minted | undefined)[]> {
+async function mintTogether(
+  deps: MintDeps,
+  policies: MostRecent<Policy>,
+  wanted: readonly Wanted[],
+): Promise<(Minted | undefined)[]> {
   const ids = wanted.map(({ job }) => job.sessionId);
   // A job that came twice wins once, and not both in one statement.
   if (new Set(ids).size < ids.length) return wanted.map(() => undefined);
   return deps.database.transaction(async (tx) => {
-    const [, sessions] = await Promise.all([holdOffRebuild(tx), lockSessions(tx, ids)]);
+    const [, sessions] = await Promise.all([holdOffRebuild(tx), lockSessions(tx, ids, policies)]);
     const rows = new Map(sessions.map((row) => [row.id, row]));
     return mint(deps, tx, wanted, rows);
   });

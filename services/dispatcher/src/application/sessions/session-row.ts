@@ -6,6 +6,7 @@ import type { SessionPhase, SessionState } from '@lemniscate/shared/session/stat
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { AgentDefinition } from '@lemniscate/shared/api/agent.ts';
 import type { FrozenSkill } from '../agents/skills.ts';
+import type { MostRecent } from '../most-recent.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
 /** A session as its row has it, without the counters that only their own statements touch. */
@@ -56,11 +57,12 @@ export interface SessionRow extends Record<string, unknown> {
   readonly trace_context: string | null;
 }
 
-const columns = `id, version, project_id, state, phase, reason, message, attempt, generation, losses, server_id,
-  pinned_server, instruction, repository, runtime, model, surface, interactive, follow_ups, execution, opened_by, policy,
+const columnsButPolicy = `id, version, project_id, state, phase, reason, message, attempt, generation, losses, server_id,
+  pinned_server, instruction, repository, runtime, model, surface, interactive, follow_ups, execution, opened_by,
   policy_digest, stop_reason, pause_requested, pause_requested_by, parent_id, ancestors, agent, agent_version,
   agent_definition, skills, memory_version, memory_writes, object_id, trace_context,
   builds_environment, (SELECT e.installed FROM environments e WHERE e.id = sessions.environment) AS installed`;
+const columns = `${columnsButPolicy}, policy`;
 
 /**
  * Reads a session and locks its row until the transaction ends. Lock order everywhere: session row, then audit chain.
@@ -76,12 +78,50 @@ export async function lockSession(tx: Transaction, sessionId: string): Promise<S
 
 /**
  * The same for several, in the order of their ids, so that two who lock several cannot wait for each other in a ring.
- * Those that do not exist are missing.
+ * Those that do not exist are missing. A policy is most of a row: one that is known is neither read nor sent.
+ * @param policies by digest, which is made of all that a policy says: what is kept under one cannot be out of date
  */
-export function lockSessions(tx: Transaction, sessionIds: readonly string[]): Promise<SessionRow[]> {
-  return tx.query<SessionRow>(`SELECT ${columns} FROM sessions WHERE id = ANY ($1) ORDER BY id FOR UPDATE`, [
-    sessionIds,
-  ]);
+export async function lockSessions(
+  tx: Transaction,
+  sessionIds: readonly string[],
+  policies: MostRecent<Policy>,
+): Promise<SessionRow[]> {
+  const rows = await tx.query<Pick<SessionRow, 'id' | 'policy_digest'> & Record<string, unknown>>(
+    `SELECT ${columnsButPolicy} FROM sessions WHERE id = ANY ($1) ORDER BY id FOR UPDATE`,
+    [sessionIds],
+  );
+  const read = await readPolicies(tx, rows, policies);
+  return rows.map((row) => Object.assign(row, { policy: read(row.policy_digest) }) as SessionRow);
+}
+
+async function readPolicies(
+  tx: Transaction,
+  rows: readonly Pick<SessionRow, 'id' | 'policy_digest'>[],
+  policies: MostRecent<Policy>,
+): Promise<(digest: string) => Policy> {
+  // Held here too: what is kept for all may go while more policies come.
+  const found = new Map<string, Policy>();
+  const missing = new Map<string, string>();
+  for (const { id, policy_digest: digest } of rows) {
+    const known = policies.get(digest);
+    if (known === undefined) missing.set(digest, id);
+    else found.set(digest, known);
+  }
+  if (missing.size > 0) {
+    const read = await tx.query<{ policy_digest: string; policy: Policy }>(
+      'SELECT policy_digest, policy FROM sessions WHERE id = ANY ($1)',
+      [[...missing.values()]],
+    );
+    for (const { policy_digest: digest, policy } of read) {
+      found.set(digest, policy);
+      policies.keep(digest, policy);
+    }
+  }
+  return (digest) => {
+    const policy = found.get(digest);
+    if (policy === undefined) throw new Error(`the policy ${digest} of a locked session is gone`);
+    return policy;
+  };
 }
 
 /** The error of a session that does not exist. */
