@@ -18,7 +18,17 @@ export function lookInOrder<Row extends Record<string, unknown>>(
 
 /** For the rest of the transaction. Sent before the first await. */
 export async function goByIndex(tx: Transaction): Promise<void> {
-  await tx.query(
-    `SELECT ${['seqscan', 'bitmapscan', 'sort', 'incremental_sort'].map((way) => `set_config('enable_${way}', 'off', true)`).join(', ')}`,
-  );
+  await tx.query(`SELECT ${indexOnly}`);
 }
+
+/** Part of a `SELECT`: the same. */
+export const indexOnly = ['seqscan', 'bitmapscan', 'sort', 'incremental_sort']
+  .map((way) => `set_config('enable_${way}', 'off', true)`)
+  .join(', ');
+
+/**
+ * Part of a `SELECT`: for the rest of the transaction each statement is planned once a connection. Postgres would else plan anew
+ * whatever takes lists, for ever: a plan for three ids looks cheaper than the kept one, which is for ten. For transactions whose
+ * statements find all rows by their keys.
+ */
+export const keepPlans = `set_config('plan_cache_mode', 'force_generic_plan', true)`;

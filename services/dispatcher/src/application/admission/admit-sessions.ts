@@ -3,7 +3,7 @@ import type { Turn } from '@lemniscate/shared/queue/fair-turns.ts';
 import type { PlacementQueue } from '../ports/placement-queue.ts';
 import type { Reservations } from '../ports/reservations.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
-import { goByIndex } from '../ordered-look.ts';
+import { indexOnly, keepPlans } from '../ordered-look.ts';
 import { pinnedPool } from '../servers/configured-server.ts';
 import { holdCaps } from './concurrency-caps.ts';
 import { storeTurns } from './kept-turns.ts';
@@ -70,13 +70,12 @@ export async function admitSessions(deps: AdmitDeps, pool: string): Promise<void
 async function admitBite(deps: AdmitDeps, run: Run): Promise<Bite> {
   const { pool } = run;
   return deps.database.transaction(async (tx) => {
-    const [queued, , , , waiting] = await Promise.all([
+    const [queued, , , waiting] = await Promise.all([
       deps.queue.waiting(pool),
       tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('admission:' || $1, 0))`, [pool]),
-      // What this transaction loses in a crash of Postgres, the next admission does again.
-      tx.query('SET LOCAL synchronous_commit = off'),
-      // A lane's head by its first entries: planned freely, while little waited, each lane was read and sorted as a whole.
-      goByIndex(tx),
+      // What this transaction loses in a crash of Postgres, the next admission does again. A lane's head by its first
+      // entries: planned freely, while little waited, each lane was read and sorted as a whole.
+      tx.query(`SELECT set_config('synchronous_commit', 'off', true), ${keepPlans}, ${indexOnly}`),
       readWaiting(tx, pool, [...run.full], queueDepth),
     ]);
     const room = queueDepth - queued;

@@ -1,6 +1,7 @@
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { Authenticator } from '../identity.ts';
 import { sharedCall } from '../in-batches.ts';
+import { keepPlans } from '../ordered-look.ts';
 import type { Transaction } from '../ports/transaction.ts';
 
 /** Somebody whose access was taken away. */
@@ -14,17 +15,18 @@ export interface RevokedUser extends Record<string, unknown> {
 
 /**
  * Makes opening a session and revoking its person take turns: whichever is second sees what the first one wrote. Held
- * to the end of the transaction, shared among openings.
+ * to the end of the transaction, shared among openings, which keep their plans (`keepPlans`).
  */
 export async function takeTurns(
   tx: Transaction,
   subjects: readonly string[],
   as: 'opening' | 'revoking',
 ): Promise<void> {
-  const lock = as === 'opening' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock';
+  const isOpening = as === 'opening';
+  const lock = isOpening ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock';
   // Sorted by the caller, so that two who lock several cannot wait for each other in a ring.
   await tx.query(
-    `SELECT count(${lock}(hashtextextended('revocation:' || subject, 0))::text) FROM unnest($1::text[]) AS given (subject)`,
+    `SELECT count(${lock}(hashtextextended('revocation:' || subject, 0))::text)${isOpening ? `, ${keepPlans}` : ''} FROM unnest($1::text[]) AS given (subject)`,
     [subjects],
   );
 }

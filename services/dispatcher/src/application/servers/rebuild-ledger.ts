@@ -1,4 +1,5 @@
 import { sharedCall } from '../in-batches.ts';
+import { keepPlans } from '../ordered-look.ts';
 import { reservationMs } from '../ports/reservations.ts';
 import type { Reservations, ServerTruth } from '../ports/reservations.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
@@ -15,10 +16,10 @@ const ledgerLock = `hashtextextended('ledger', 0)`;
 
 /**
  * Keeps rebuilds away until the transaction ends. Whoever renews a reservation and then records what it was for does both
- * under this: a rebuild would else find neither, and give the slot away again.
+ * under this: a rebuild would else find neither, and give the slot away again. Its plans are kept (`keepPlans`).
  */
 export async function holdOffRebuild(tx: Transaction): Promise<void> {
-  await tx.query(`SELECT pg_advisory_xact_lock_shared(${ledgerLock})`);
+  await tx.query(`SELECT pg_advisory_xact_lock_shared(${ledgerLock}), ${keepPlans}`);
 }
 
 /** For many who ask at once, such as all heartbeats behind a `FLUSHALL`: they share a rebuild and its connection. */
