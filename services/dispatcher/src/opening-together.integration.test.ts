@@ -90,6 +90,54 @@ describe('sessions that are opened in the same moment', { concurrency: false }, 
     assert.ok(answers.every(({ status }, at) => at % 2 === 0 || status === 202));
   });
 
+  test('each has the policy of its project in its order, a changed one from its change on', async () => {
+    await fleet.sql(
+      `INSERT INTO projects (id, policy, policy_digest)
+       SELECT 'hasty', jsonb_set(policy, '{commandMaxSeconds}', '7'), $1 FROM projects WHERE id = 'local'`,
+      ['7'.repeat(64)],
+    );
+    const ordered = async (round: string): Promise<Record<string, readonly number[]>> => {
+      const answers = await Promise.all(
+        Array.from({ length: 24 }, async (_, at) =>
+          open(`policy-${round}-${at}`, { project: at % 2 === 0 ? 'hasty' : 'local' }),
+        ),
+      );
+      for (const { status, body } of answers) assert.equal(status, 202, JSON.stringify(body));
+      const ids = answers.map(({ body }) => body.id);
+      const orders = () =>
+        (fleet.servers[0]?.orders ?? [])
+          .map(({ order }) => order)
+          .filter((order) => ids.includes(order.sessionId));
+      await within(20_000, 'all of them have been ordered', () => orders().length === ids.length);
+      const byProject = Map.groupBy(orders(), ({ projectId }) => projectId);
+      return Object.fromEntries(
+        [...byProject].map(([project, own]) => [
+          project,
+          [...new Set(own.map(({ commandMaxSeconds }) => commandMaxSeconds))],
+        ]),
+      );
+    };
+    const [usual] = await fleet.sql<{ seconds: number }>(
+      `SELECT (policy -> 'commandMaxSeconds')::int AS seconds FROM projects WHERE id = 'local'`,
+    );
+    assert.notEqual(usual?.seconds, 7);
+    assert.deepEqual(await ordered('first'), { hasty: [7], local: [usual?.seconds] });
+    await fleet.sql(
+      `UPDATE projects SET policy = jsonb_set(policy, '{commandMaxSeconds}', '8'), policy_digest = $1 WHERE id = 'hasty'`,
+      ['8'.repeat(64)],
+    );
+    assert.deepEqual(await ordered('second'), { hasty: [8], local: [usual?.seconds] });
+  });
+
+  test('the answer shows a session that waits as the list shows it', async () => {
+    await fleet.sql(`INSERT INTO intake_pauses (scope, paused_by) VALUES ('project:hasty', 'test')`);
+    const { body: answered } = await open('shown', { project: 'hasty', bounds: { maxMinutes: 3 } });
+    const { body: read } = await dispatcher.call<Answer>('GET', `/v1/sessions/${answered.id}`);
+    assert.equal(answered.attempt, 0);
+    assert.equal(answered.queue?.paused, 'project');
+    assert.deepEqual(answered, read);
+  });
+
   test('what stands against one of them stops that one alone', async () => {
     const answers = await Promise.all([
       open('sound-1'),

@@ -8,7 +8,7 @@ import {
 import { sessionStates } from '@lemniscate/shared/session/state.ts';
 import { createSession } from '../application/sessions/create-session.ts';
 import type { CreateSessionDeps } from '../application/sessions/create-session.ts';
-import { createSessionLook, getSession, listSessions } from '../application/sessions/read-sessions.ts';
+import { getSession, listSessions } from '../application/sessions/read-sessions.ts';
 import { stopSession } from '../application/sessions/stop-session.ts';
 import type { StopSessionDeps } from '../application/sessions/stop-session.ts';
 import { waitForEnd } from '../application/sessions/wait-for-end.ts';
@@ -32,7 +32,6 @@ const idempotencyHeaders = z.object({
 
 /** `POST /v1/sessions` and what one asks of sessions afterwards. */
 export function registerSessionRoutes(app: App, deps: SessionRouteDeps): void {
-  const look = createSessionLook(deps.database);
   app.post(
     '/v1/sessions',
     {
@@ -45,11 +44,12 @@ export function registerSessionRoutes(app: App, deps: SessionRouteDeps): void {
     async (request, reply) => {
       const person = personOf(request);
       const key = request.headers['idempotency-key'] ?? null;
-      const id = await createSession(deps, person, request.body, key, undefined, traceOf(request));
+      const { id, view } = await createSession(deps, person, request.body, key, undefined, traceOf(request));
+      if (view !== null && !request.body.wait) return reply.code(202).send(view);
       const gone = new AbortController();
       reply.raw.on('close', () => gone.abort());
       const ended = request.body.wait && (await waitForEnd(deps, id, maxWaitSeconds * 1_000, gone.signal));
-      return reply.code(ended ? 200 : 202).send(await look(id));
+      return reply.code(ended ? 200 : 202).send(await getSession(deps.database, id));
     },
   );
 

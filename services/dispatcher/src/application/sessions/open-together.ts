@@ -1,3 +1,4 @@
+import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { placementClass } from '@lemniscate/shared/queue/placement-class.ts';
 import { queueDelaySeconds, usualPriority } from '@lemniscate/shared/queue/priority.ts';
@@ -13,6 +14,7 @@ import type { Transaction } from '../ports/transaction.ts';
 import type { ProjectTerms } from '../projects/project.ts';
 import { refuseRevoked, takeTurns } from '../revocation/revoked-users.ts';
 import { pinnedPool } from '../servers/configured-server.ts';
+import { selectUnstartedViews } from './session-view.ts';
 import { checkPinnedServer, checkStoredBundle } from './check-references.ts';
 
 /** A session that is about to be opened, resolved and checked against what is frozen into it. */
@@ -43,14 +45,14 @@ export interface OpenDeps {
 /**
  * Step 1 of a session, for all that are opened in the same moment: rows, opening audit entries, first events and outbox
  * rows, in as many statements as for one.
- * @returns the ids that are open now; whoever is missing lost its idempotency key to a twin
+ * @returns those that are open now, as the API shows them; whoever is missing lost its idempotency key to a twin
  * @throws CodedError what stands against any one of them
  */
 export async function openTogether(
   deps: OpenDeps,
   tx: Transaction,
   openings: readonly Opening[],
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlyMap<string, SessionView>> {
   const subjects = [...new Set(openings.map(({ person }) => person.subject))].toSorted();
   // Sent together, executed in this order: nobody is revoked between the lock and the look.
   await Promise.all([
@@ -62,9 +64,9 @@ export async function openTogether(
   ]);
   const opened = await insertSessions(tx, openings);
   const ids = [...opened];
-  if (ids.length === 0) return opened;
+  if (ids.length === 0) return new Map();
   // Sent together, executed in this order: the others refer to the sessions' rows.
-  await Promise.all([
+  const [, , , views] = await Promise.all([
     deps.events.appendPlaced(
       tx,
       ids.map((sessionId) => ({ sessionId, attempt: 0, position: 1, event: firstEvent })),
@@ -79,8 +81,9 @@ export async function openTogether(
        FROM sessions WHERE id = ANY ($1) ORDER BY id`,
       [ids],
     ),
+    selectUnstartedViews(tx, ids),
   ]);
-  return opened;
+  return new Map(views.map((view) => [view.id, view]));
 }
 
 const firstEvent = {

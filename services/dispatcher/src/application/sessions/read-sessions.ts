@@ -1,6 +1,5 @@
 import type { SessionPage, SessionView } from '@lemniscate/shared/api/session.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
-import { inBatches } from '../in-batches.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { cursorOf, readCursor } from './session-cursor.ts';
 import { selectSessionViews } from './session-view.ts';
@@ -12,22 +11,6 @@ export async function getSession(tx: Transaction, sessionId: string): Promise<Se
   if (view === undefined) throw unknownSession(sessionId);
   return view;
 }
-
-/** Looks at sessions for everybody who asks in the same moment with one statement. @throws as `getSession` */
-export function createSessionLook(tx: Transaction): (sessionId: string) => Promise<SessionView> {
-  const look = inBatches<string, SessionView | undefined>({ most: sharedViews, lanes: 2 }, async (ids) => {
-    const views = await selectSessionViews(tx, { where: 'id = ANY ($1)', values: [ids], limit: sharedViews });
-    const byId = new Map(views.map((view) => [view.id, view]));
-    return ids.map((id) => byId.get(id));
-  });
-  return async (sessionId) => {
-    const view = await look(sessionId);
-    if (view === undefined) throw unknownSession(sessionId);
-    return view;
-  };
-}
-
-const sharedViews = 64;
 
 export interface ListQuery {
   /** From `nextCursor` of the page before. */

@@ -97,6 +97,32 @@ export async function selectSessionViews(tx: Transaction, selection: ViewSelecti
   return rows.map(toView);
 }
 
+/**
+ * The same for those of these sessions that have no attempt yet: only attempts use models, make diffs and open sub-agents,
+ * so none of that is looked for.
+ */
+export async function selectUnstartedViews(tx: Transaction, ids: readonly string[]): Promise<SessionView[]> {
+  const rows = await tx.query<Omit<ViewRow, keyof typeof unused>>(
+    `SELECT ${columns}, ${queueColumns}, coalesce(s.ended_at, clock_timestamp()) AS now
+     FROM sessions s ${queueJoins} WHERE s.id = ANY ($1) AND s.attempt = 0`,
+    [ids],
+  );
+  return rows.map((row) => toView({ ...row, ...unused } as ViewRow));
+}
+
+const unused = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+  cost_usd: '0',
+  priced: true,
+  diff_summary: null,
+  diff_state: null,
+  diff_accepted_files: null,
+  reported: null,
+} as const;
+
 function toView(row: ViewRow): SessionView {
   const usage = {
     inputTokens: row.input_tokens,

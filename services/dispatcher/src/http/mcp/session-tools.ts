@@ -90,7 +90,7 @@ export function registerSessionTools(server: McpServer, caller: McpCaller): void
       const request = createSessionSchema.parse({ ...asked, surface: 'api' });
       const { ticket } = caller;
       if (ticket === null) throw new Error('a call that opens a session has no ticket');
-      const id = await createSession(deps, person, request, ticket.key, undefined, caller.trace);
+      const { id } = await createSession(deps, person, request, ticket.key, undefined, caller.trace);
       if (!wait) return sessionAnswer(await getSession(database, id));
       const session = await waitForSession(deps, id, ticket.askedAt, extra.signal, async (progress) => {
         if (ticket.progressToken === null) return;
