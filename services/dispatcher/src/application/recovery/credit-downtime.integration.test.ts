@@ -5,6 +5,7 @@ import type { TestRecord } from '../../testing/traffic/record.ts';
 import { openTestSession } from '../../testing/traffic/session.ts';
 import { turnBack } from '../../testing/traffic/turn-back.ts';
 import { readWaitedMs } from '../budgets/read-waited.ts';
+import { selectSessionViews } from '../sessions/session-view.ts';
 import { tickFleet } from './credit-downtime.ts';
 
 let record: TestRecord;
@@ -131,4 +132,26 @@ test('a lease renewed since the last tick proves that a dispatcher was there whi
   );
   await tick();
   near((await absences())[0]?.ms, 50_000);
+});
+
+test('a session’s view shows no minute of an absence as used, neither before the credit nor behind it', async () => {
+  const claim = await openTestSession(record);
+  await record.database.query(
+    `UPDATE sessions SET running_at = clock_timestamp(), budget_from = NULL WHERE id = $1`,
+    [claim.sessionId],
+  );
+  const used = async (): Promise<number> => {
+    const [view] = await selectSessionViews(record.database, {
+      where: 'id = $1',
+      values: [claim.sessionId],
+      limit: 1,
+    });
+    return view?.budget?.minutesUsed ?? Number.NaN;
+  };
+  await tick();
+  await endLeases();
+  await pass(10 * 60_000);
+  assert.ok((await used()) < 1, `${await used()} minutes before anybody came back`);
+  await tick();
+  assert.ok((await used()) < 1, `${await used()} minutes after the credit`);
 });

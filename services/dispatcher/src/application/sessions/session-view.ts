@@ -6,6 +6,7 @@ import type { BudgetUse } from '@lemniscate/shared/budget/session-budget.ts';
 import { sessionEnds } from '@lemniscate/shared/session/end.ts';
 import type { EndReason } from '@lemniscate/shared/session/end.ts';
 import { sessionHasEnded } from '@lemniscate/shared/session/state.ts';
+import { readWaitedMs } from '../budgets/read-waited.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import { compareUsage, reportedUsageSql } from './reported-usage.ts';
 import type { ReportedRow } from './reported-usage.ts';
@@ -59,6 +60,8 @@ interface ViewRow extends Pick<SessionRow, ShownColumn>, QueueRow, BudgetUse, Re
   readonly diff_state: 'offered' | 'accepted' | 'rejected' | 'discarded' | null;
   readonly diff_accepted_files: string[] | null;
   readonly reported: ReportedRow | null;
+  /** Whether nobody watched over the fleet for a while since its minutes count, and it has not ended. */
+  readonly was_alone: boolean;
 }
 
 /** Which sessions a view is made of; `$n` placeholders belong to the caller. */
@@ -75,7 +78,9 @@ export interface ViewSelection {
 export async function selectSessionViews(tx: Transaction, selection: ViewSelection): Promise<SessionView[]> {
   const rows = await tx.query<ViewRow>(
     `SELECT ${columns}, u.*, d.summary AS diff_summary, d.state AS diff_state, d.accepted_files AS diff_accepted_files,
-       ${queueColumns}, ${reportedUsageSql} AS reported, coalesce(s.ended_at, clock_timestamp()) AS now
+       ${queueColumns}, ${reportedUsageSql} AS reported, coalesce(s.ended_at, clock_timestamp()) AS now,
+       s.ended_at IS NULL AND EXISTS (
+         SELECT FROM fleet_unwatched WHERE until > coalesce(s.budget_from, s.running_at)) AS was_alone
      FROM (SELECT * FROM sessions WHERE ${selection.where} ORDER BY id DESC LIMIT ${selection.limit}) s
      LEFT JOIN diffs d ON d.session_id = s.id
      ${queueJoins}
@@ -94,7 +99,13 @@ export async function selectSessionViews(tx: Transaction, selection: ViewSelecti
      ORDER BY s.id DESC`,
     selection.values,
   );
-  return rows.map(toView);
+  return Promise.all(rows.map(async (row) => toView(await creditAbsence(tx, row))));
+}
+
+/** Its row knows what it waited up to its last decision; that it stood still since is seen from the record of absences. */
+async function creditAbsence(tx: Transaction, row: ViewRow): Promise<ViewRow> {
+  if (!row.was_alone) return row;
+  return { ...row, waited_ms: Math.max(row.waited_ms, await readWaitedMs(tx, row.id)) };
 }
 
 /**
