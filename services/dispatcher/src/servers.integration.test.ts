@@ -88,9 +88,9 @@ describe('agent servers', () => {
     const [bad] = fleet.servers;
     assert.ok(bad);
     bad.behaviour = 'fail';
-    const id = await open(dispatcher);
-    await fleet.until(id, 'failed', 30_000);
-    await within(10_000, 'it is out', async () => (await seen(dispatcher, 'bad'))?.usable === 0);
+    // Of one session that fails again and again it could be the session.
+    const ids = [await open(dispatcher), await open(dispatcher), await open(dispatcher)];
+    await within(30_000, 'it is out', async () => (await seen(dispatcher, 'bad'))?.usable === 0);
     assert.match(
       (await seen(dispatcher, 'bad'))?.outBecause ?? '',
       /3 sessions in a row did not start.*simulated fault/,
@@ -98,13 +98,11 @@ describe('agent servers', () => {
     bad.behaviour = 'take';
     await fleet.sql(`UPDATE agent_servers SET excluded_until = now() WHERE id = 'bad'`);
     await within(10_000, 'it may try one', async () => (await seen(dispatcher, 'bad'))?.usable === 1);
-    const trial = await open(dispatcher);
-    const waiting = await open(dispatcher);
-    await within(15_000, 'one is placed', () => bad.held.size === 1);
-    const [placed] = bad.held.keys();
-    assert.ok(placed === trial || placed === waiting);
+    await within(30_000, 'one is placed', () => bad.held.size === 1);
+    const [[placed = '', attempt = 0] = []] = bad.held;
+    assert.ok(ids.includes(placed));
     // It reports that the session runs.
-    const answer = await bad.post(`/internal/sessions/${placed}/attempts/1/events`, {
+    const answer = await bad.post(`/internal/sessions/${placed}/attempts/${attempt}/events`, {
       firstSeq: 1,
       events: [
         {
@@ -119,7 +117,7 @@ describe('agent servers', () => {
       'all of it is in use again',
       async () => (await seen(dispatcher, 'bad'))?.usable === 20,
     );
-    await within(15_000, 'the other is placed', () => bad.held.size === 2);
+    await within(30_000, 'the others are placed', () => bad.held.size === 3);
   });
 
   type Illness = (server: SimulatedAgentServer) => void;
