@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aroundCalls, createCrashPoint } from './crash-points.ts';
+import { aroundCalls, bornLine, createCrashPoint, seedOfLife } from './crash-points.ts';
 
 const pointOf = (todo: string[], chance = 0, random = () => 1) => {
   const told: string[] = [];
@@ -47,7 +47,7 @@ test('calls are wrapped, in their order, and what they throw passes', async () =
       near: (by: number) => by + 1,
       other: () => 'as it was',
     },
-    ['add', 'fail', 'near'],
+    { add: true, fail: true, near: true, other: 'it reaches nothing' },
   );
   assert.equal(await port.add('x'), 'x!');
   await assert.rejects(port.fail(), /no/);
@@ -60,4 +60,13 @@ test('calls are wrapped, in their order, and what they throw passes', async () =
     'seen redis.near:before',
     'seen redis.near:after',
   ]);
+});
+
+test('each life draws other numbers, and the same ones in each run', () => {
+  const lives = (log: string[]) =>
+    log.map((_, index) => seedOfLife(31, `${log.slice(0, index).join('\n')}\n`));
+  const first = lives([bornLine, 'seen a', bornLine, 'crashed a', bornLine]);
+  assert.deepEqual(first, lives([bornLine, 'seen a', bornLine, 'crashed a', bornLine]));
+  assert.deepEqual(new Set(first).size, 3, 'three lives, and what they saw in between changes nothing');
+  assert.notEqual(seedOfLife(31, ''), seedOfLife(32, ''));
 });

@@ -18,6 +18,19 @@ export const crashPlanSchema = z.strictObject({
 });
 export type CrashPlan = z.infer<typeof crashPlanSchema>;
 
+/** What a life writes into its log first. */
+export const bornLine = 'born';
+
+/**
+ * What a life's random deaths are drawn from: another life dies elsewhere, and the same one of another run at the same hit.
+ * Nothing of the machine goes into it, no process id and no time.
+ * @param log what was written by the lives before
+ */
+export function seedOfLife(seed: number, log: string): number {
+  const lives = log.split('\n').filter((line) => line === bornLine).length;
+  return seed + lives * 7_919;
+}
+
 /**
  * @param planNow what is asked at the moment of a hit: a plan may change while its process lives
  * @param effects `die` does not come back
@@ -39,21 +52,30 @@ export function createCrashPoint(
   };
 }
 
+type CallOf<Port> = {
+  [Name in keyof Port & string]-?: NonNullable<Port[Name]> extends (...given: never[]) => unknown
+    ? Name
+    : never;
+}[keyof Port & string];
+
+/** Of each call of a port: `true`, it has its points, or a sentence why it needs none. A call that is new has to be in it. */
+export type PointsOf<Port> = Readonly<Record<CallOf<Port>, true | string>>;
+
 /**
  * The same port with a crash point before and after each call: `PREFIX.METHOD:before`, `PREFIX.METHOD:after`. What a
  * call throws passes; a call that fails has no after.
- * @param methods those that reach outside
+ * @param points a `PointsOf` the port: which of its calls reach outside
  */
 export function aroundCalls<Port extends object>(
   point: CrashPoint,
   prefix: string,
   port: Port,
-  methods: readonly (keyof Port & string)[],
+  points: Readonly<Record<string, true | string>>,
 ): Port {
   const wrapped: Partial<Port> = {};
-  for (const method of methods) {
+  for (const method of Object.keys(points) as (keyof Port & string)[]) {
     const call = port[method];
-    if (typeof call !== 'function') continue;
+    if (points[method] !== true || typeof call !== 'function') continue;
     const name = `${prefix}.${method}`;
     const around = (...given: unknown[]): unknown => {
       point(`${name}:before`);

@@ -18,6 +18,7 @@ function open(t: TestContext) {
     book,
     tell: (part: string, ...lines: string[]) =>
       appendFileSync(join(folder, `${part}.points`), lines.map((line) => `${line}\n`).join('')),
+    seed: (part: string) => crashPlanSchema.parse(JSON.parse(readFileSync(book.planOf(part), 'utf8'))).seed,
     todo: (part: string) => crashPlanSchema.parse(JSON.parse(readFileSync(book.planOf(part), 'utf8'))).todo,
   };
 }
@@ -56,4 +57,16 @@ test('a death that is planned is known when it has come', (t) => {
   assert.equal(book.hasDied('dispatcher', 'a'), false);
   tell('one', 'crashed a');
   assert.equal(book.hasDied('dispatcher', 'a'), true);
+});
+
+test('a part has a seed of its own, which does not depend on when it is read', (t) => {
+  const { book, seed } = open(t);
+  book.write();
+  const first = dispatchers.map(seed);
+  assert.equal(new Set(first).size, dispatchers.length);
+  book.begin();
+  book.write();
+  assert.deepEqual(dispatchers.map(seed), first);
+  book.plan('one', 'a');
+  assert.equal(seed('one'), first[0]);
 });

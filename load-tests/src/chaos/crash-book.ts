@@ -57,6 +57,9 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
     writeFileSync(`${planOf(part)}.new`, JSON.stringify(plan));
     renameSync(`${planOf(part)}.new`, planOf(part));
   };
+  /** A part's own, and the same in each run: when it is read must not change it. */
+  const seedOf = (part: string): number =>
+    seed + 1_000_003 * (1 + parts.findIndex(({ name }) => name === part));
   let ended = true;
   let round = 0;
 
@@ -100,7 +103,7 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
         const plan: CrashPlan = {
           todo: ended ? [] : share,
           chance: ended ? 0 : chance,
-          seed: seed + round,
+          seed: seedOf(name),
           log: logOf(name),
         };
         writePlan(name, plan);
@@ -110,7 +113,7 @@ export function openCrashBook({ folder, parts, seed, chance }: CrashBookOptions)
   return {
     planOf,
     plan: (part, point) => {
-      const plan: CrashPlan = { todo: [point], chance: 0, seed, log: logOf(part) };
+      const plan: CrashPlan = { todo: [point], chance: 0, seed: seedOf(part), log: logOf(part) };
       writePlan(part, plan);
     },
     hasDied: (kind, point) => {

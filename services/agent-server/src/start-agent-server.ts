@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { systemClock } from '@lemniscate/shared/clock.ts';
 import { aroundCalls } from '@lemniscate/shared/crash-points.ts';
+import type { PointsOf } from '@lemniscate/shared/crash-points.ts';
 import { createNewId } from '@lemniscate/shared/id.ts';
 import { protocolVersion } from '@lemniscate/shared/protocol/protocol-version.ts';
 import type { ServerStatus } from '@lemniscate/shared/protocol/server-status.ts';
@@ -35,6 +36,7 @@ import { createSessionDesk } from './application/sessions/session-desk.ts';
 import { createWarmPool } from './application/warm-pool.ts';
 import type { Config } from './config.ts';
 import type { Dispatcher } from './application/ports/dispatcher.ts';
+import type { Snapshots } from './application/ports/snapshots.ts';
 import type { RouteDeps } from './http/route-deps.ts';
 import { settingsOfServer } from './adapters/settings.ts';
 import { createServer, listen } from './http/server.ts';
@@ -73,22 +75,34 @@ export async function startAgentServer(config: Config, log: Logger, outside?: Ou
 }
 
 /** What an agent server asks of its dispatcher. */
-export const dispatcherCalls = [
-  'heartbeat',
-  'sendEvents',
-  'askPermit',
-  'nextMessage',
-  'sendResult',
-  'requestUpload',
-  'completeUpload',
-  'takeCheckpoint',
-  'giveBack',
-  'askModel',
-  'objectAddresses',
-] as const;
+export const dispatcherCalls = {
+  heartbeat: true,
+  nextRequests: true,
+  answerRequest: true,
+  sendEvents: true,
+  askPermit: true,
+  nextMessage: true,
+  sendResult: true,
+  requestUpload: true,
+  completeUpload: true,
+  takeCheckpoint: true,
+  giveBack: true,
+  askModel: true,
+  relayModel: true,
+  objectAddresses: true,
+  resolveEnvironment: true,
+  warm: 'a handshake ahead of time: nothing is said',
+  close: 'ends what this process holds; nothing is promised of it',
+} as const satisfies PointsOf<Dispatcher>;
 
 /** What puts a session away and brings it back. */
-export const snapshotCalls = ['pack', 'download', 'unpack'] as const;
+export const snapshotCalls = {
+  pack: true,
+  download: true,
+  unpack: true,
+  spool: 'a file that nobody knows of before it is uploaded',
+  recover: 'removes files at a start; a start begins again',
+} as const satisfies PointsOf<Snapshots>;
 
 /** Repositories kept at hand, and told to the dispatcher. */
 const maxMirrors = 64;
@@ -167,6 +181,10 @@ async function startInFolder(
   const watch = await openTelemetry(config, tls, () => serverMetrics(status(), desk), log);
   const client = createDispatcherClient(config.dispatcherUrl, tls, watch.traces);
   const dispatcher = point === null ? client : aroundCalls(point, 'http', client, dispatcherCalls);
+  const store =
+    point === null
+      ? { uploadObject }
+      : aroundCalls(point, 'http store', { uploadObject }, { uploadObject: true });
   const bootId = randomUUID();
   const pool = createWarmPool({
     driver,
@@ -187,7 +205,7 @@ async function startInFolder(
       spool,
       snapshots,
       environments,
-      uploadObject,
+      uploadObject: store.uploadObject,
       serveEgress: createServeEgress(outside),
       objectCache,
       runtimes: runtimeRegistry,

@@ -34,7 +34,9 @@ async function main(): Promise<void> {
   const sinks =
     point === null
       ? configured
-      : configured.map((sink) => aroundCalls(point, 'sink', sink, ['open', 'deliver', 'anchor']));
+      : configured.map((sink) =>
+          aroundCalls(point, 'sink', sink, { open: true, deliver: true, anchor: true }),
+        );
   if (sinks.length === 0)
     log('warn', 'no sink is configured: entries are ordered and leave the database nowhere');
   const begin = async (notified: () => void) => {
@@ -107,14 +109,14 @@ async function openTelemetry(
 function termWithCrashPoints(term: Term, point: CrashPoint): Term {
   return {
     ...term,
-    store: aroundCalls(point, 'commit log', term.store, ['order', 'advance']),
-    seals: aroundCalls(point, 'commit seal', term.seals, [
-      'addFirstKey',
-      'append',
-      'seal',
-      'publish',
-      'advanceAnchor',
-    ]),
+    store: aroundCalls(point, 'commit log', term.store, { order: true, advance: true }),
+    seals: aroundCalls(point, 'commit seal', term.seals, {
+      addFirstKey: true,
+      append: true,
+      seal: true,
+      publish: true,
+      advanceAnchor: true,
+    }),
   };
 }
 

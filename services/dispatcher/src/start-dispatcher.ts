@@ -127,6 +127,7 @@ async function build(
     live: around.live(reached.live),
     queue: around.queue(reached.queue),
     reservations: around.reservations(reached.reservations),
+    sharedRooms: around.rooms(reached.sharedRooms),
   };
   const { objects: store, ...contents } = await openContents(config, log, database, parts);
   const objects = around.objects(store);
@@ -145,7 +146,7 @@ async function build(
   };
   const called = around.servers(createAgentServerClient({ certificate: identity.certificate, ...reach }));
   parts.defer(() => called.close());
-  const lines = createRedisServerLines({ url: config.REDIS_URL, log, newId: randomUUID });
+  const lines = around.lines(createRedisServerLines({ url: config.REDIS_URL, log, newId: randomUUID }));
   parts.defer(lines.close);
   const servers = reachServers(called, { ...reach, lines });
   // Placements under way still speak to servers: the workers end first.
@@ -157,7 +158,7 @@ async function build(
     maxBytes: 64 * 1024,
   });
   parts.defer(() => guarded.close());
-  const notifiers = createNotifiers(guarded, mailServerOf(config));
+  const notifiers = around.notifiers(createNotifiers(guarded, mailServerOf(config)));
   parts.defer(async () => {
     for (const notifier of Object.values(notifiers)) await notifier.close();
   });

@@ -1,5 +1,5 @@
-import { appendFileSync, readFileSync } from 'node:fs';
-import { crashPlanSchema, createCrashPoint } from '@lemniscate/shared/crash-points.ts';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { bornLine, crashPlanSchema, createCrashPoint, seedOfLife } from '@lemniscate/shared/crash-points.ts';
 import type { CrashPoint } from '@lemniscate/shared/crash-points.ts';
 import { seededRandom } from '@lemniscate/shared/seeded-random.ts';
 
@@ -17,9 +17,10 @@ export function readCrashPoint(file: string | undefined): CrashPoint | null {
   setInterval(() => {
     plan = read();
   }, lookMs).unref();
+  const livesBefore = existsSync(plan.log) ? readFileSync(plan.log, 'utf8') : '';
+  appendFileSync(plan.log, `${bornLine}\n`);
   return createCrashPoint(() => plan, {
-    // Another life, another place: the same seed alone would die at the same hit each time.
-    random: seededRandom(plan.seed + process.pid),
+    random: seededRandom(seedOfLife(plan.seed, livesBefore)),
     tell: (line) => appendFileSync(plan.log, `${line}\n`),
     die: () => void process.kill(process.pid, 'SIGKILL'),
   });

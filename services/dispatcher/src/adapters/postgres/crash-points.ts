@@ -29,12 +29,13 @@ export function withCrashPoints(database: PostgresDatabase, point: CrashPoint): 
   };
 }
 
-function isWrite(text: string): boolean {
+/** Whether a statement by itself is a commit. */
+export function isWrite(text: string): boolean {
   return /^\s*(INSERT|UPDATE|DELETE)\b|\b(INSERT INTO|UPDATE|DELETE FROM)\s+[a-z_]+\s/.test(text);
 }
 
 /** The first file of ours in a stack beside this one. */
-function callerOf(stack: string | undefined): string {
+export function callerOf(stack: string | undefined): string {
   const frames = [...(stack ?? '').matchAll(/\/src\/((?:application|jobs|http|adapters)\/[\w/-]+)\.ts/g)];
   const found = frames.map((frame) => frame[1] ?? '').find((file) => !file.endsWith('postgres/crash-points'));
   return (found ?? 'start').replace(/^(application|adapters)\//, '');
