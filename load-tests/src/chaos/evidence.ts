@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closeRedis, connectRedis } from '@lemniscate/dispatcher/adapters/redis/connection.ts';
+import { serverFault } from '@lemniscate/dispatcher/application/servers/server-fault.ts';
+import { listServers } from '@lemniscate/dispatcher/application/servers/server-row.ts';
 import type { SessionState } from '@lemniscate/shared/session/state.ts';
 import { createLogVerifier } from '@lemniscate/shared/audit/verify-log.ts';
 import { sinkLineSchema } from '@lemniscate/shared/audit/sink-line.ts';
@@ -49,6 +51,8 @@ export interface SeenServer {
   readonly taken: number | null;
   /** Sessions that it says it has. */
   readonly held: number;
+  /** Why it is out of the rotation; null: it is in. */
+  readonly fault: string | null;
 }
 
 /** Everything that the invariants are held against. */
@@ -116,9 +120,7 @@ async function readUsage({ database }: ChaosStage): Promise<SeenUsage[]> {
 }
 
 async function readLedger(stage: ChaosStage): Promise<Pick<Evidence, 'servers' | 'queuedJobs'>> {
-  const said = await stage.database.query<Row & { server: string; held: number }>(
-    `SELECT id AS server, coalesce(jsonb_array_length(status -> 'held'), 0) AS held FROM agent_servers ORDER BY id`,
-  );
+  const said = await listServers(stage.database);
   const redis = connectRedis(new URL(stage.redis.url()), () => undefined);
   try {
     const counts = await redis.hgetall('{lemniscate:placement}:counts');
@@ -127,9 +129,14 @@ async function readLedger(stage: ChaosStage): Promise<Pick<Evidence, 'servers' |
     );
     const lengths = await Promise.all(queues.map((list) => redis.llen(list)));
     return {
-      servers: said.map(({ server, held }) => {
-        const taken = counts[server];
-        return { server, held, taken: taken === undefined ? null : Number(taken) };
+      servers: said.map((row) => {
+        const taken = counts[row.id];
+        return {
+          server: row.id,
+          held: row.status?.held.length ?? 0,
+          taken: taken === undefined ? null : Number(taken),
+          fault: serverFault(row),
+        };
       }),
       queuedJobs: lengths.reduce((sum, length) => sum + length, 0),
     };

@@ -2,6 +2,8 @@ import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectRedis, closeRedis } from '@lemniscate/dispatcher/adapters/redis/connection.ts';
+import { serverFault } from '@lemniscate/dispatcher/application/servers/server-fault.ts';
+import { findServer } from '@lemniscate/dispatcher/application/servers/server-row.ts';
 import type { LineState } from './line.ts';
 import { setDrained, setIntakePaused } from './operator.ts';
 import { graceMs, leaseMs } from './stage.ts';
@@ -206,6 +208,30 @@ const fullDisk: Fault = {
   },
 };
 
+/** More than the small disk has above what a server has to have free. */
+const fillingBytes = 96 * 1024 * 1024;
+
+const fullServer: Fault = {
+  name: 'a server’s disk is full',
+  weight: 2,
+  plan: ({ serverDisk, database }) => {
+    if (serverDisk === null) return null;
+    const filler = join(serverDisk.folder, 'filler');
+    return {
+      on: `disk of ${serverDisk.server}`,
+      // Two heartbeats of it, and as long as a line may be cut meanwhile.
+      forMs: 8_000,
+      begin: () => writeFileSync(filler, Buffer.alloc(fillingBytes)),
+      end: async () => {
+        // Where PostgreSQL is away just now, nobody can read it: the next time will do.
+        const row = await findServer(database, serverDisk.server).catch(() => null);
+        if (row !== null) serverDisk.reasons.push(serverFault(row));
+        rmSync(filler, { force: true });
+      },
+    };
+  },
+};
+
 const wrongClock: Fault = {
   name: 'a clock jumps by an hour',
   weight: 2,
@@ -273,6 +299,7 @@ export const faults: readonly Fault[] = [
   s3Outage,
   providerOutage,
   fullDisk,
+  fullServer,
   wrongClock,
   drained,
   pausedIntake,

@@ -115,6 +115,11 @@ export const invariants: Readonly<Record<string, Invariant>> = {
         ({ id, reason, attempts, losses, failures }) =>
           `${id} failed for ${reason} with ${attempts} attempts, ${losses} losses, ${failures} failures`,
       ),
+  'every server comes back': (evidence) =>
+    evidence.servers
+      // Who failed starts again and again rests for up to a quarter of an hour, which is as promised.
+      .filter(({ fault }) => fault !== null && !fault.includes('did not start there'))
+      .map(({ server, fault }) => `${server} is out of the rotation: ${fault}`),
   'no slot is leaked': (evidence) => [
     ...evidence.servers.flatMap(({ server, taken, held }) => [
       ...(taken === null ? [`the ledger does not know ${server}`] : []),

@@ -158,7 +158,10 @@ async function run(options: ChaosOptions, folder: string, undo: AsyncDisposableS
     promises: countBroken(violations),
     errors,
     violations,
-    shortfalls: options.minutes < thoroughMinutes ? [] : shortfallsOf(evidence, points),
+    shortfalls: [
+      ...(options.minutes < thoroughMinutes ? [] : shortfallsOf(evidence, points)),
+      ...unreadReasons(stage),
+    ],
     folder,
   };
   writeFileSync(join(folder, 'report.json'), JSON.stringify(report, null, 2));
@@ -179,6 +182,15 @@ function shortfallsOf(evidence: Evidence, points: ReturnType<ChaosStage['book'][
       ? [`${evidence.sessions.length} sessions of ${thoroughSessions}`]
       : []),
     ...(left.length === 0 ? [] : [`nothing died at ${left.length} crash points: ${left.join(', ')}`]),
+  ];
+}
+
+/** A server whose disk was full has to have been out of the rotation, with a reason that an operator can read. */
+function unreadReasons({ serverDisk }: ChaosStage): string[] {
+  if (serverDisk === null || serverDisk.reasons.length === 0) return [];
+  if (serverDisk.reasons.some((reason) => reason?.includes('disk is full'))) return [];
+  return [
+    `the disk of ${serverDisk.server} was full and nobody could read it: ${serverDisk.reasons.join('; ')}`,
   ];
 }
 

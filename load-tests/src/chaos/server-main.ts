@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { statfsSync } from 'node:fs';
 import { pino } from 'pino';
 import { bootTimeMs } from '@lemniscate/agent-server/adapters/boot-clock.ts';
 import { readCrashPoint } from '@lemniscate/agent-server/adapters/crash-points.ts';
@@ -33,6 +34,11 @@ const desk = createSimulatedDesk(
   config.capacity,
   () => heartbeat.wake(),
 );
+/** As the real server says it. */
+const disk = (): ServerStatus['disk'] => {
+  const { bavail, blocks, bsize } = statfsSync(config.stateFolder);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+};
 const status = (): ServerStatus => ({
   protocol: protocolVersion,
   bootId,
@@ -42,6 +48,7 @@ const status = (): ServerStatus => ({
   driver: 'simulated',
   profiles: ['default'],
   now: new Date().toISOString(),
+  disk: disk(),
   draining: desk.draining(),
 });
 const heartbeat = createHeartbeat({ dispatcher, desk, status, bootTimeMs, log });

@@ -40,6 +40,13 @@ export interface Part {
   readonly clockFile: string;
 }
 
+export interface ServerDisk {
+  readonly server: string;
+  readonly folder: string;
+  /** Why the server was out of the rotation each time that it was full, as its operator reads it; null: it was in. */
+  readonly reasons: (string | null)[];
+}
+
 /** A whole fleet as processes, with a breakable line between any two. */
 export interface ChaosStage {
   readonly folder: string;
@@ -56,6 +63,8 @@ export interface ChaosStage {
   /** Folder of the exporter's sink: a small disk of its own where we may mount one. */
   readonly sinkFolder: string;
   readonly sinkIsDisk: boolean;
+  /** A simulated server whose state lies on a small disk of its own; null where we may not mount one. */
+  readonly serverDisk: ServerDisk | null;
   /** The simulated projects, as often as they are to be asked for. */
   readonly projects: readonly string[];
   /** Runs in real sandboxes; null where there is no real server. */
@@ -259,8 +268,13 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
   if (asked === undefined) throw new Error('a stage has a dispatcher');
   let turn = 0;
   const anyDispatcher = (): number => internalPorts[turn++ % internalPorts.length] ?? 0;
+  let serverDisk: ServerDisk | null = null;
   for (const { name, kind } of serverNames) {
     const own = await authority.certificateFor('agent-server', name);
+    const stateFolder = data.folder(join('agent-servers', name), 0o711);
+    // A little more than a server has to have free, so that little fills it.
+    if (serverDisk === null && kind === 'server' && mountSmallDisk(stateFolder, '544m', undo))
+      serverDisk = { server: name, folder: stateFolder, reasons: [] };
     const port = serverPorts.get(name) ?? 0;
     const toDispatchers = await line(`${name}-dispatchers`, anyDispatcher);
     const env = {
@@ -269,7 +283,7 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
       LEMNISCATE_TLS_CA: authority.certificate,
       LEMNISCATE_TLS_CERT: own.certificate,
       LEMNISCATE_TLS_KEY: own.key,
-      LEMNISCATE_STATE_FOLDER: data.folder(join('agent-servers', name), 0o711),
+      LEMNISCATE_STATE_FOLDER: stateFolder,
       LEMNISCATE_CAPACITY: String(kind === 'real' ? 2 : slots),
       LEMNISCATE_SANDBOX_DRIVER: 'bubblewrap',
       ...(unboundedHere() === '' ? {} : { LEMNISCATE_WAIVE_LIMITS: unboundedHere() }),
@@ -282,7 +296,7 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
 
   const sinkFolder = join(folder, 'sink');
   mkdirSync(sinkFolder);
-  const sinkIsDisk = mountSmallDisk(sinkFolder, undo);
+  const sinkIsDisk = mountSmallDisk(sinkFolder, '256m', undo);
   const exporterPort = await claim();
   const toPostgres = await line('exporter-postgres', () => portOf(postgres.url()));
   await start(
@@ -332,6 +346,7 @@ export async function openStage(options: StageOptions, undo: AsyncDisposableStac
     token,
     sinkFolder,
     sinkIsDisk,
+    serverDisk,
     // Whose turn comes six at a time must not get more than that carries: its backlog would outlast the storm.
     projects: projects.flatMap((id) => Array<string>(id === 'chaos-capped' ? 1 : 3).fill(id)),
     realProject,
@@ -381,8 +396,8 @@ async function retried<Value>(act: () => Promise<Value>): Promise<Value> {
 }
 
 /** A disk that can be filled without harm to anybody else. @returns false where we may not mount */
-function mountSmallDisk(at: string, undo: AsyncDisposableStack): boolean {
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256m', 'tmpfs', at]).status === 0;
+function mountSmallDisk(at: string, size: string, undo: AsyncDisposableStack): boolean {
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', at]).status === 0;
   if (mounted) undo.defer(() => void spawnSync('umount', ['-l', at]));
   return mounted;
 }
