@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { inBatches, sharedCall } from './in-batches.ts';
 
 /** Work whose batches end when the test says so. */
@@ -92,4 +92,36 @@ test('a shared call begins after everybody who gets its answer has asked', async
   await assert.rejects(broken, /no such thing/);
   assert.deepEqual(await Promise.all([first, twin, later]), [1, 1, 2]);
   assert.deepEqual(asked, ['a', 'broken', 'a']);
+});
+
+test('with patience a further lane is used only beside a batch that takes long', async (context) => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  context.after(() => mock.timers.reset());
+  const { begun, work } = heldWork();
+  const call = inBatches({ most: 10, lanes: 2, patienceMs: 20 }, work);
+  const batches = () => begun.map(({ items }) => items);
+  const calls = [call(1)];
+  await turn();
+  calls.push(call(2), call(3));
+  await turn();
+  assert.deepEqual(batches(), [[1]]);
+  mock.timers.tick(20);
+  assert.deepEqual(batches(), [[1], [2, 3]]);
+  // Two are under way: a third has no lane, however long they take.
+  calls.push(call(4));
+  mock.timers.tick(20);
+  await turn();
+  assert.deepEqual(batches(), [[1], [2, 3]]);
+  begun[0]?.end();
+  begun[1]?.end();
+  await Promise.all(calls.slice(0, 3));
+  calls.push(call(5));
+  await turn();
+  // The slow ones are gone, and patience begins anew.
+  assert.deepEqual(batches(), [[1], [2, 3], [4]]);
+  begun[2]?.end();
+  await calls[3];
+  assert.deepEqual(batches(), [[1], [2, 3], [4], [5]]);
+  begun[3]?.end();
+  assert.deepEqual(await Promise.all(calls), ['did 1', 'did 2', 'did 3', 'did 4', 'did 5']);
 });

@@ -2,8 +2,13 @@
 export interface BatchBounds {
   /** Items of one batch at most. */
   readonly most: number;
-  /** Batches under way at once: one may wait for the disk while the next one is put together. */
+  /** Batches under way at once: nobody stands behind a batch that waits for a lock or a disk. */
   readonly lanes: number;
+  /**
+   * A further lane is used once a batch has been under way for so long; absent: at once. One lane alone gathers batches that are
+   * twice as large, and what a batch costs falls on twice as many.
+   */
+  readonly patienceMs?: number;
 }
 
 /**
@@ -17,15 +22,28 @@ export function inBatches<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): (item: Item) => Promise<Result> {
   const waiting: { readonly item: Item; readonly settle: PromiseWithResolvers<Result> }[] = [];
+  const { most, lanes, patienceMs } = bounds;
   let busy = 0;
+  let slow = 0;
   let planned = false;
+
+  const hasLane = (): boolean => busy < (patienceMs === undefined ? lanes : Math.min(lanes, 1 + slow));
 
   const start = (): void => {
     planned = false;
-    while (busy < bounds.lanes && waiting.length > 0) void run(waiting.splice(0, bounds.most));
+    while (hasLane() && waiting.length > 0) void run(waiting.splice(0, most));
   };
   const run = async (batch: typeof waiting): Promise<void> => {
     busy += 1;
+    let isSlow = false;
+    const patience =
+      patienceMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            isSlow = true;
+            slow += 1;
+            start();
+          }, patienceMs);
     try {
       const results = await work(batch.map(({ item }) => item));
       if (results.length !== batch.length)
@@ -34,14 +52,16 @@ export function inBatches<Item, Result>(
     } catch (error) {
       for (const { settle } of batch) settle.reject(error);
     } finally {
+      clearTimeout(patience);
       busy -= 1;
+      if (isSlow) slow -= 1;
       start();
     }
   };
   return (item) => {
     const settle = Promise.withResolvers<Result>();
     waiting.push({ item, settle });
-    if (busy < bounds.lanes && !planned) {
+    if (hasLane() && !planned) {
       planned = true;
       setImmediate(start);
     }

@@ -55,7 +55,7 @@ export type Mint = (job: PlacementJob, hold: Hold) => Promise<Minted>;
 const mostPolicies = 200;
 
 /** Attempts of one transaction. More would let the first ones wait for the last. */
-const together = { most: 32, lanes: 2 };
+const together = { most: 32, lanes: 2, patienceMs: 50 };
 
 /**
  * Mints attempts for pending sessions: fencing number, lease, start watchdog and audit entry exist before the server

@@ -17,7 +17,7 @@ export interface Openings {
 }
 
 /** Sessions of one transaction. More would let the first ones wait for the last. */
-const together = { most: 32, lanes: 2 };
+const together = { most: 32, lanes: 2, patienceMs: 50 };
 
 /** @param deps shared by all who open sessions in this process */
 export function createOpenings(deps: OpenDeps & { readonly database: Database }): Openings {
