@@ -38,15 +38,14 @@ export type OpeningLook = (question: OpeningQuestion) => Promise<OpeningAnswer>;
  */
 export function createOpeningLook(database: Transaction): OpeningLook {
   const policies = createMostRecent<ProjectPolicy>(mostPolicies);
-  return inBatches<OpeningQuestion, OpeningAnswer>({ most: 64, lanes: 2 }, async (asked) => {
+  return inBatches<OpeningQuestion, OpeningAnswer>({ most: 64, lanes: 2, patienceMs: 25 }, async (asked) => {
     const known = new Map(asked.map(({ project }) => [project, policies.get(project) ?? null]));
     const found = await look(database, asked, known);
     const terms = new Map(found.projects.map((row) => [row.id, termsOf(row, known.get(row.id) ?? null)]));
     for (const [project, { policy, digest }] of terms) policies.keep(project, { policy, digest });
-    const earlier = new Map(found.earlier.map(({ place, ...first }) => [place, first]));
     const agents = new Map(found.agents.map((row) => [agentKey(row.project, row.id), agentOf(row)]));
     return asked.map(({ project, agent }, index) => ({
-      earlier: earlier.get(index + 1) ?? null,
+      earlier: found.earlier[index] ?? null,
       terms: terms.get(project) ?? null,
       agent: agents.get(agentKey(project, agent)) ?? null,
     }));
@@ -77,24 +76,27 @@ interface AgentFound {
 }
 
 interface Found extends Record<string, unknown> {
-  readonly earlier: readonly (Earlier & { readonly place: number })[];
+  /** One for each question, in order. */
+  readonly earlier: readonly (Earlier | null)[];
   readonly projects: readonly ProjectFound[];
   readonly agents: readonly AgentFound[];
 }
 
+// Lists as JSON and a look by key for each: such a plan costs the same whatever the lists hold, so it is kept. With arrays
+// each look was planned anew.
 const statement = `
 SELECT
-  (SELECT coalesce(json_agg(json_build_object('place', place, 'requestHash', request_hash, 'sessionId', session_id)), '[]')
-   FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (caller, key, place)
-   JOIN idempotency_keys USING (caller, key)) AS earlier,
-  (SELECT coalesce(json_agg(json_build_object('id', id, 'digest', policy_digest,
-     'policy', CASE WHEN policy_digest IS DISTINCT FROM known THEN policy END,
-     'pool', pool, 'architecture', architecture, 'labels', labels, 'maxBacklog', max_backlog)), '[]')
-   FROM unnest($3::text[], $4::text[]) AS asked (id, known) JOIN projects USING (id)) AS projects,
-  (SELECT coalesce(json_agg(json_build_object('project', asked.project, 'id', id, 'version', version,
-     'definition', definition)), '[]')
-   FROM unnest($5::text[], $6::text[]) AS asked (id, project) JOIN agents USING (id)
-   WHERE project_id IN ('${everyProject}', asked.project)) AS agents`;
+  (SELECT json_agg((SELECT json_build_object('requestHash', request_hash, 'sessionId', session_id)
+     FROM idempotency_keys WHERE caller = asked ->> 0 AND key = asked ->> 1))
+   FROM json_array_elements($1::json) AS asked) AS earlier,
+  (SELECT coalesce(json_agg(found.project), '[]') FROM json_array_elements($2::json) AS asked CROSS JOIN LATERAL (
+     SELECT json_build_object('id', id, 'digest', policy_digest,
+       'policy', CASE WHEN policy_digest IS DISTINCT FROM asked ->> 1 THEN policy END,
+       'pool', pool, 'architecture', architecture, 'labels', labels, 'maxBacklog', max_backlog) AS project
+     FROM projects WHERE id = asked ->> 0 OFFSET 0) found) AS projects,
+  (SELECT coalesce(json_agg(found.agent), '[]') FROM json_array_elements($3::json) AS asked CROSS JOIN LATERAL (
+     SELECT json_build_object('project', asked ->> 1, 'id', id, 'version', version, 'definition', definition) AS agent
+     FROM agents WHERE id = asked ->> 0 AND project_id IN ('${everyProject}', asked ->> 1) OFFSET 0) found) AS agents`;
 
 async function look(
   database: Transaction,
@@ -103,12 +105,9 @@ async function look(
 ): Promise<Found> {
   const agents = [...new Map(asked.map((one) => [agentKey(one.project, one.agent), one])).values()];
   const [found] = await database.query<Found>(statement, [
-    asked.map(({ caller }) => caller),
-    asked.map(({ key }) => key),
-    [...known.keys()],
-    [...known.values()].map((policy) => policy?.digest ?? null),
-    agents.map(({ agent }) => agent),
-    agents.map(({ project }) => project),
+    JSON.stringify(asked.map(({ caller, key }) => [caller, key])),
+    JSON.stringify([...known].map(([project, policy]) => [project, policy?.digest ?? null])),
+    JSON.stringify(agents.map(({ agent, project }) => [agent, project])),
   ]);
   if (found === undefined) throw new Error('a look without tables has one row');
   return found;
