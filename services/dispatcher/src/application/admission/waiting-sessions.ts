@@ -143,7 +143,7 @@ WITH RECURSIVE turn AS (
 ), lanes AS (
   SELECT lane FROM onward UNION ALL SELECT lane FROM wrapped
 ), bounds AS (
-  SELECT greatest(1, ceil(2.0 * $2 / greatest(1, (SELECT count(*) FROM lanes))))::int AS per_lane,
+  SELECT greatest(1, least($2, ceil(2.0 * $2 / greatest(1, (SELECT count(*) FROM lanes)))))::int AS per_lane,
     (SELECT count(*) FROM lanes)::int AS lane_count
 ), roomy AS MATERIALIZED (
   SELECT lanes.lane, coalesce(projects.queue_weight, 1) AS weight,
