@@ -33,6 +33,8 @@ export const programs = {
   slapd: { program: 'slapd', package: 'slapd' },
   /** A real pooler for the dispatcher's test behind one. */
   pgbouncer: { program: 'pgbouncer', package: 'pgbouncer' },
+  /** A PostgreSQL with its programs for backups, which the embedded one lacks. */
+  postgres: { program: 'pg_createcluster', package: 'postgresql' },
   /** Prometheus' own check of rules. */
   promtool: { program: 'promtool', package: 'prometheus' },
   /** A real browser for the console's tests. */
@@ -114,6 +116,7 @@ const debianServices: Readonly<Record<string, string>> = {
   'rsyslog-openssl': 'rsyslog',
   slapd: 'slapd',
   'openssh-server': 'ssh',
+  postgresql: 'postgresql',
   prometheus: 'prometheus',
   pgbouncer: 'pgbouncer',
 };

@@ -72,6 +72,11 @@ export function needsKubectl(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noKubectl');
 }
 
+/** Whether a test needs Debian's PostgreSQL: it skips with the key `debian-postgres` where none can be had. */
+export function needsPostgres(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noPostgres');
+}
+
 /** Whether a test needs a real PgBouncer: it skips with the key `pgbouncer` where none can be had. */
 export function needsPgbouncer(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noPgbouncer');

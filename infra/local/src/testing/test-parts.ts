@@ -23,6 +23,7 @@ import {
   needsEngine,
   needsKubectl,
   needsPgbouncer,
+  needsPostgres,
   needsPromtool,
   needsRsyslog,
   needsSlapd,
@@ -51,6 +52,7 @@ export async function bringUpTestParts(
   if (files.some(needsCompose)) installOptional(programs.dockerCompose, say);
   if (files.some(needsPromtool)) installOptional(programs.promtool, say);
   if (files.some(needsPgbouncer)) installOptional(programs.pgbouncer, say);
+  if (files.some(needsPostgres)) installOptional(programs.postgres, say);
   if (files.some(needsTmux)) installOptional(programs.tmux, say);
   if (files.some(needsBrowser)) installOptional(programs.chromium, say);
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-test-'));
