@@ -25,7 +25,7 @@ export interface Plan {
   readonly to: string;
 }
 
-/** The stages, each of which takes longer than the one before and finds what that one cannot. */
+/** The stages, each of which finds what the one before cannot. */
 export function stagesFor({ short, chaosMinutes, soakMinutes, to }: Plan): readonly Stage[] {
   const page = ['--to', to];
   const [chaos, soak] = [String(chaosMinutes), String(soakMinutes)];
