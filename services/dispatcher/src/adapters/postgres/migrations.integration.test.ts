@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,6 +65,24 @@ test('the last steps can be taken back one by one and done again, and the schema
     assert.deepEqual(await shape(), shapes[step - 1]);
   }
   await run('up');
+  assert.deepEqual(await shape(), whole);
+});
+
+test('the command that the page of upgrades has for the way back takes one step back', async () => {
+  await run('up');
+  const whole = await shape();
+  const root = join(migrationsFolder, '../../..');
+  const page = readFileSync(join(root, 'docs/operations/upgrade.md'), 'utf8');
+  const [, words = assert.fail()] = /`npx node-pg-migrate ([^`]+)`/.exec(page) ?? [];
+  execFileSync(join(root, 'node_modules/.bin/node-pg-migrate'), words.split(' '), {
+    cwd: root,
+    stdio: 'pipe',
+    env: { ...process.env, DATABASE_URL: database.url.href },
+  });
+  assert.deepEqual(
+    (await run('up')).map(({ name }) => `${name}.sql`),
+    files.slice(-1),
+  );
   assert.deepEqual(await shape(), whole);
 });
 
