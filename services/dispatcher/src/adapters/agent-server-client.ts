@@ -107,7 +107,7 @@ export function createAgentServerClient(options: AgentServerClientOptions): Agen
       const answer = await call(url, 'GET', '/status').catch((error: unknown) => {
         throw unreachable(url, error, late.isOurs(error));
       });
-      const answerMs = Math.max(0, performance.now() - from - late.ms());
+      const answerMs = Math.max(0, performance.now() - from - late.toLeaveOutMs());
       if (answer.status !== 200) throw refused(url, fromProblem(answer.body, answer.status).message);
       const status = serverStatusSchema.safeParse(answer.body);
       if (!status.success || answer.line.serverId === null)
@@ -183,7 +183,8 @@ async function settle(calling: ReturnType<Call>): Promise<Settled> {
 
 /** What this process is late from now on, and whether that may be why a call found no answer in time. */
 interface Late {
-  ms(): number;
+  /** Of what was measured: nothing while it is little, for it may have passed beside the server's own time. */
+  toLeaveOutMs(): number;
   isOurs(error: unknown): boolean;
 }
 
@@ -191,7 +192,7 @@ function lateFrom({ ownLag, timeoutMs }: Pick<AgentServerClientOptions, 'ownLag'
   const before = ownLag.lateMs();
   const ms = (): number => ownLag.lateMs() - before;
   return {
-    ms,
+    toLeaveOutMs: () => (isOwnFault(ms(), timeoutMs) ? ms() : 0),
     isOurs: (error) => error instanceof Error && /Timeout/i.test(error.name) && isOwnFault(ms(), timeoutMs),
   };
 }

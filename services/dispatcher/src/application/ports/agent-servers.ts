@@ -31,7 +31,7 @@ export interface ProbedServer {
   /** From the certificate's URI. */
   readonly serverId: string;
   readonly status: ServerStatus;
-  /** How long it took, from the call to the last byte, without what the caller was late itself. */
+  /** How long it took, from the call to the last byte, without what the caller was late itself where that was much. */
   readonly answerMs: number;
 }
 
