@@ -390,7 +390,8 @@ async function retried<Value>(act: () => Promise<Value>): Promise<Value> {
     try {
       return await act();
     } catch (error) {
-      if (tries === 20) throw error;
+      // Half a minute: who died while the stage was set up has to come up again on a busy machine.
+      if (tries === 60) throw error;
       await delay(500);
     }
 }
