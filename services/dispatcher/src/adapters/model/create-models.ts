@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
-import { Agent } from 'undici';
 import type { Clock } from '@lemniscate/shared/clock.ts';
 import type { Secret } from '@lemniscate/shared/config/secret.ts';
 import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { RuntimeName } from '@lemniscate/shared/protocol/session-order.ts';
 import type { ModelEndpoint, ModelProvider } from '../../application/ports/model-provider.ts';
 import type { ModelOffer } from '@lemniscate/shared/session/check-order.ts';
+import { createProviderAgent } from './provider-agent.ts';
 import { readProviderFile } from './provider-file.ts';
 import type { ConfiguredProvider } from './provider-file.ts';
 import { createModelProviders } from './registry.ts';
@@ -61,7 +61,7 @@ export async function createModels(
   const hasKey = settings.ANTHROPIC_API_KEY !== undefined;
   const file = settings.LEMNISCATE_PROVIDERS;
   const configured = file === undefined ? [] : await readProviderFile(file, environment, vaultOf(settings));
-  const agent = new Agent({ connect: { timeout: 10_000 }, keepAliveTimeout: 60_000 });
+  const agent = createProviderAgent();
   const { names, providerOf } = createModelProviders({
     newId: randomUUID,
     clock,
