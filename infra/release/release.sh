@@ -27,21 +27,12 @@ node="$project/node_modules/.bin/node"
 npm sbom --sbom-format spdx --omit dev --package-lock-only >"$folder/lemniscate-$version.spdx.json"
 
 if [ -z "${RELEASE_DRY_RUN:-}" ]; then
-  # $1: the image that was built, $2: its name, $3: its tag
-  keep_image() {
-    local as=lemniscate/$2:$3 file=$folder/image-$2-$3
-    docker tag "$1" "$as"
-    docker save "$as" | zstd -q -f -o "$file.tar.zst"
-    container=$(docker create "$1" true)
-    docker cp "$container:/usr/share/lemniscate/sbom.spdx.json" "$file.spdx.json"
-    docker rm "$container" >/dev/null
-  }
   for target in dispatcher audit-exporter agent-server; do
-    keep_image "$(infra/images/build.sh "$target")" "$target" "$version"
+    infra/release/keep-image.sh "$(infra/images/build.sh "$target")" "$target" "$version" "$folder"
   done
   # the roots of docker sandboxes
   for profile in base slim full; do
-    keep_image "$(infra/images/agent-base/build.sh "$profile")" agent-base "$profile-$version"
+    infra/release/keep-image.sh "$(infra/images/agent-base/build.sh "$profile")" agent-base "$profile-$version" "$folder"
   done
 fi
 (cd "$folder" && sha256sum -- *"$version"* >SHA256SUMS)
