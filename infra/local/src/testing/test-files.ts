@@ -72,6 +72,11 @@ export function needsKubectl(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noKubectl');
 }
 
+/** Whether a test needs a registry of images: it skips with the key `docker-registry` where none can be had. */
+export function needsRegistry(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('noRegistry');
+}
+
 /** Whether a test needs Debian's PostgreSQL: it skips with the key `debian-postgres` where none can be had. */
 export function needsPostgres(file: string): boolean {
   return readFileSync(file, 'utf8').includes('noPostgres');

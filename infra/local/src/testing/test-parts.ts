@@ -14,6 +14,7 @@ import { startStores } from '../stores.ts';
 import type { Unwinding } from '../unwinding.ts';
 import { startCeph } from './ceph.ts';
 import { findDockerEngine } from './docker-engine.ts';
+import { unpackRegistry } from './image-registry.ts';
 import { unpackKubectl } from './kubectl.ts';
 import { unpackSyslogNg } from './syslog-ng.ts';
 import {
@@ -25,6 +26,7 @@ import {
   needsPgbouncer,
   needsPostgres,
   needsPromtool,
+  needsRegistry,
   needsRsyslog,
   needsSlapd,
   needsSshd,
@@ -71,6 +73,7 @@ export async function bringUpTestParts(
     LEMNISCATE_TEST_S3_ENDPOINT: stores.s3.endpoint,
     ...(files.some(needsRsyslog) ? unpacked('LEMNISCATE_TEST_SYSLOG_NG', unpackSyslogNg, say) : {}),
     ...(files.some(needsKubectl) ? unpacked('LEMNISCATE_TEST_KUBECTL', unpackKubectl, say) : {}),
+    ...(files.some(needsRegistry) ? unpacked('LEMNISCATE_TEST_REGISTRY', unpackRegistry, say) : {}),
     ...(files.some(needsCeph) ? await bringUpCeph(ports, unwinding, say) : {}),
     ...(files.some(needsEngine) ? await bringUpEngine(unwinding, say) : {}),
   };
