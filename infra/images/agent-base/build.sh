@@ -10,7 +10,10 @@
 #   NODE_BINARY      Node 24 to copy in (default: the project's own)
 #   NPM_FOLDER       npm to copy in (default: the one beside the npm on PATH; none is fine)
 #   DEBIAN_MIRROR    where debootstrap fetches from (default: its own)
+#   IMAGE_PREFIX     before the image's name, such as registry.example.org/lemniscate (default: lemniscate)
 set -euo pipefail
+# a stricter umask of the caller would make another image
+umask 022
 profile=${1:-base}
 suite=bookworm
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
@@ -43,7 +46,7 @@ fi
 digest=$({ cat "${BASH_SOURCE[0]}" "$here/sbom.mjs" "$list"; "$node" --version; uname -m; echo "$epoch"
   [ -z "$npm" ] || cat "$npm/package.json"
   for agent in "${agents[@]}"; do cat "$agent/package.json"; done; } | sha256sum | cut -c1-12)
-name=lemniscate/agent-base
+name=${IMAGE_PREFIX:-lemniscate}/agent-base
 tag=$name:$profile-$digest
 # the names that profiles and the driver use
 also=("$name:$profile")
