@@ -68,7 +68,7 @@ const sites: Readonly<Record<string, Site>> = {
   'dispatcher/adapters/agent-server-client.ts': through('around.servers('),
   'dispatcher/adapters/content-keys/kms.ts': thirdParty,
   'dispatcher/adapters/mcp/remote-servers.ts': thirdParty,
-  'dispatcher/adapters/model/create-models.ts': through('around.provider('),
+  'dispatcher/adapters/model/provider-agent.ts': through('around.provider('),
   'dispatcher/adapters/model/http-provider.ts': through('around.provider('),
   'dispatcher/adapters/model/registry.ts': ofOthers,
   'dispatcher/adapters/model/vault-keys.ts': thirdParty,
