@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { z } from 'zod';
 import { answerOf, readWork } from './work.ts';
 
 /** What the model's provider knows of one exchange: the truth that the fleet's usage is checked against. */
@@ -57,6 +58,24 @@ export async function startProvider(): Promise<ChaosProvider> {
   };
 }
 
+const requestSchema = z.object({
+  messages: z.array(
+    z.object({ content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]) }),
+  ),
+});
+
+/**
+ * Whether the last call was carried out. One that a pause stopped was not, and its result says so: a model that took it for done
+ * ended three sessions of a storm without their answer.
+ */
+function hasWritten(body: string): boolean {
+  const blocks = requestSchema
+    .parse(JSON.parse(body))
+    .messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
+  const last = blocks.findLast(({ type }) => type === 'tool_result');
+  return last !== undefined && last['is_error'] !== true;
+}
+
 function fail(reply: ServerResponse): void {
   reply
     .writeHead(529, { 'content-type': 'application/json' })
@@ -73,10 +92,10 @@ function answer(answers: ProvidedAnswer[], body: string, reply: ServerResponse):
     outputTokens: 5 + (seed % 7),
   };
   answers.push(given);
-  const writes = work !== null && !body.includes('simulated') && !body.includes('tool_result');
+  const writes = work !== null && !body.includes('simulated') && !hasWritten(body);
   const block = writes
     ? [
-        { type: 'tool_use', id: `toolu_${seed}`, name: 'write_file', input: {} },
+        { type: 'tool_use', id: `toolu_${seed}_${answers.length}`, name: 'write_file', input: {} },
         {
           type: 'input_json_delta',
           partial_json: JSON.stringify({ path: 'answer.txt', content: `${answerOf(work)}\n` }),
