@@ -65,7 +65,13 @@ async function download(address: string, length: number, signal: AbortSignal): P
     const answer = await request(address, { signal: AbortSignal.any([signal, AbortSignal.timeout(pullMs)]) });
     if (answer.statusCode !== 200) {
       await answer.body.dump();
-      throw new CodedError('storage_failed', `The object store answered ${answer.statusCode} to a download.`);
+      throw new CodedError(
+        'storage_failed',
+        `The object store answered ${answer.statusCode} to a download.`,
+        {
+          mayPass: answer.statusCode >= 500 || answer.statusCode === 429,
+        },
+      );
     }
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -79,7 +85,8 @@ async function download(address: string, length: number, signal: AbortSignal): P
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof CodedError) throw error;
-    throw new CodedError('storage_failed', `A download from ${new URL(address).host} failed.`, {}, error);
+    const { host } = new URL(address);
+    throw new CodedError('storage_failed', `A download from ${host} failed.`, { mayPass: true }, error);
   }
 }
 

@@ -5,12 +5,27 @@ import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { CodedError } from '@lemniscate/shared/errors/coded-error.ts';
+import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
+import { outlast } from '../../application/outlast.ts';
 import type { Mirror } from './mirror-cache.ts';
 import type { ThrowawayGit } from './throwaway-git.ts';
 
 type BundleSource = Extract<OrderedRepository, { kind: 'bundle' }>;
+
+/** What broke on the line has no code. The address is a credential: it never appears in an error. */
+function storageFault(source: BundleSource, error: unknown): CodedError {
+  if (isCodedError(error)) return error;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const why = cause instanceof Error ? cause.message : 'no answer';
+  const { host } = new URL(source.url);
+  return new CodedError(
+    'storage_failed',
+    `The bundle of ${source.name} could not be read from ${host}: ${why}.`,
+    { mayPass: true },
+    error,
+  );
+}
 
 /** Reads the bundle from its presigned address into a file; bounded, and its digest must be the one ordered. */
 async function download(
@@ -20,11 +35,14 @@ async function download(
   signal: AbortSignal,
 ): Promise<void> {
   const answer = await fetch(source.url, { signal, redirect: 'error' });
-  if (!answer.ok || answer.body === null)
+  if (!answer.ok || answer.body === null) {
+    await answer.body?.cancel();
     throw new CodedError(
       'storage_failed',
       `The bundle of ${source.name} could not be read: HTTP ${answer.status}.`,
+      { mayPass: answer.status >= 500 || answer.status === 429 },
     );
+  }
   const hash = createHash('sha256');
   let bytes = 0;
   const measure = new Transform({
@@ -73,8 +91,14 @@ export async function importBundle(
   const spool = join(mirror.folder, 'bundle');
   await mkdir(spool, { recursive: true });
   try {
-    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]);
-    await download(source, join(spool, 'repository.bundle'), options.maxBytes, signal);
+    const file = join(spool, 'repository.bundle');
+    await outlast(
+      (signal) =>
+        download(source, file, options.maxBytes, signal).catch((error: unknown) => {
+          throw storageFault(source, error);
+        }),
+      { signal: options.signal, patienceMs: options.timeoutMs },
+    );
     await mkdir(mirror.gitDir);
     await chmod(mirror.folder, 0o755);
     if (process.getuid?.() === 0) await chown(mirror.gitDir, options.user.uid, options.user.gid);

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
@@ -252,6 +253,49 @@ test('a bundle is read, verified, cached, and refused when it is another one', a
   const left = readdirSync(join(root, 'state', 'mirrors'));
   assert.equal(left.filter((name) => name.startsWith('.making')).length, 0, 'nothing half-made is left');
   assert.ok(left.length <= 2, 'the cache is bounded');
+});
+
+test('a bundle is read again when its line is cut or the store is away, and not when the store refuses it', async () => {
+  const of = source();
+  of.write('a.txt', 'cut\n');
+  const head = commit(of);
+  of.git('update-ref', 'refs/lemniscate/upload', head);
+  const file = join(root, 'cut.bundle');
+  of.git('bundle', 'create', '-q', file, 'refs/lemniscate/upload');
+  const bytes = readFileSync(file);
+  const answers = [
+    // half of the body, and the line is cut
+    (response: ServerResponse) => {
+      response.writeHead(200, { 'content-length': bytes.length });
+      response.write(bytes.subarray(0, 10), () => response.destroy());
+    },
+    (response: ServerResponse) => response.destroy(),
+    (response: ServerResponse) => response.writeHead(503).end('away'),
+    (response: ServerResponse) => response.end(bytes),
+  ];
+  let asked = 0;
+  const server = createServer((request, response) => {
+    const answer = request.url === '/refused' ? undefined : answers[asked];
+    asked += 1;
+    if (answer === undefined) response.writeHead(403).end('no');
+    else answer(response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address !== null && typeof address === 'object');
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const bundle = { kind: 'bundle', sha256, commit: head, name: 'app' } as const;
+  const at = (path: string) => `http://127.0.0.1:${address.port}${path}`;
+  try {
+    const { folder } = await lay({ ...bundle, url: at('/b') }, 'cut');
+    assert.equal(readFileSync(join(folder, 'a.txt'), 'utf8'), 'cut\n');
+    assert.equal(asked, answers.length);
+    await assert.rejects(lay({ ...bundle, url: at('/refused') }, 'refused'), { code: 'storage_failed' });
+    assert.equal(asked, answers.length + 1, 'what is refused is asked once');
+  } finally {
+    server.close();
+  }
 });
 
 test('what is no repository, has no commit, or may not be read is named', async () => {

@@ -4,6 +4,10 @@ import { CodedError, isCodedError } from '@lemniscate/shared/errors/coded-error.
 import type { Attachment } from '@lemniscate/shared/protocol/session-order.ts';
 import type { Sandbox } from '../ports/sandbox-driver.ts';
 import type { SessionContext } from './session-context.ts';
+import { outlast } from '../outlast.ts';
+
+/** The dispatcher gives a start up before that, and the session goes on elsewhere. */
+const storePatienceMs = 120_000;
 
 /** Downloads that run at the same time. */
 const atOnce = 24;
@@ -87,7 +91,8 @@ export async function gather(
     await inParallel(some, async (file) => {
       const address = addresses[file.sha256];
       if (address === undefined) throw new CodedError('not_found', `The store has no ${file.path} any more.`);
-      contents.set(file.sha256, await deps.objectCache.pull(address, file, signal));
+      const pull = (over: AbortSignal) => deps.objectCache.pull(address, file, over);
+      contents.set(file.sha256, await outlast(pull, { signal, patienceMs: storePatienceMs }));
     });
   }
   return contents;
