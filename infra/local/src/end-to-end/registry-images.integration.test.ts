@@ -78,7 +78,8 @@ ENV NODE_EXTRA_CA_CERTS=${trusted}
   run('docker', 'build', '--network=host', '-t', tag, folder);
 }
 
-const service = 'audit-exporter';
+/** The last one is run. */
+const services = ['dispatcher', 'agent-server', 'audit-exporter'] as const;
 
 /** Runs the exporter's image as a container until the engine calls it healthy, and has it end by itself. */
 async function runsWell(image: string): Promise<void> {
@@ -145,12 +146,15 @@ test(
       assert.equal(idOf(image), built);
       return image;
     };
-    const about = [over, `--build-arg=SERVICE=${service}`, projectRoot];
-    // the stage by a name as well, so that it can be removed
-    build(named(`stage/${service}:test`), 'infra/images/Dockerfile', '--target=build', ...about);
-    const exporter = named(`lemniscate/${service}:test`);
-    build(exporter, 'infra/images/Dockerfile', ...about);
-    const pinned = await publish(exporter);
+    let pinned = '';
+    for (const service of services) {
+      const about = [over, `--build-arg=SERVICE=${service}`, projectRoot];
+      // the stage by a name as well, so that it can be removed
+      build(named(`stage/${service}:test`), 'infra/images/Dockerfile', '--target=build', ...about);
+      const tag = named(`lemniscate/${service}:test`);
+      build(tag, 'infra/images/Dockerfile', ...about);
+      pinned = await publish(tag);
+    }
     const sandbox = named('lemniscate/agent-base:slim');
     build(sandbox, 'infra/images/agent-base/Dockerfile', over, '--build-arg=PROFILE=slim', projectRoot);
     await publish(sandbox);
