@@ -42,7 +42,7 @@ test(
         timeoutMs: 200,
         signal: new AbortController().signal,
       }),
-      { name: 'TimeoutError' },
+      { code: 'storage_failed', message: /timeout/ },
     );
   },
 );
