@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connectRedis, closeRedis } from '@lemniscate/dispatcher/adapters/redis/connection.ts';
 import { serverFault } from '@lemniscate/dispatcher/application/servers/server-fault.ts';
 import { findServer } from '@lemniscate/dispatcher/application/servers/server-row.ts';
+import { isCodedError } from '@lemniscate/shared/errors/coded-error.ts';
 import type { LineState } from './line.ts';
 import { setDrained, setIntakePaused } from './operator.ts';
 import { graceMs, leaseMs } from './stage.ts';
@@ -223,10 +224,15 @@ const fullServer: Fault = {
       forMs: 8_000,
       begin: () => writeFileSync(filler, Buffer.alloc(fillingBytes)),
       end: async () => {
-        // Where PostgreSQL is away just now, nobody can read it: the next time will do.
-        const row = await findServer(database, serverDisk.server).catch(() => null);
-        if (row !== null) serverDisk.reasons.push(serverFault(row));
-        rmSync(filler, { force: true });
+        try {
+          const row = await findServer(database, serverDisk.server);
+          if (row !== null) serverDisk.reasons.push(serverFault(row));
+        } catch (error) {
+          // Where PostgreSQL is away just now, nobody can read it: the next time will do.
+          if (!isCodedError(error)) throw error;
+        } finally {
+          rmSync(filler, { force: true });
+        }
       },
     };
   },

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,6 +29,8 @@ import { startProvider } from './provider.ts';
 import type { ChaosProvider } from './provider.ts';
 import { openRedisPair } from './redis-pair.ts';
 import type { StorePair } from './redis-pair.ts';
+import { mountSmallDisk } from './small-disk.ts';
+import type { ServerDisk } from './small-disk.ts';
 
 /** A process of the stage. */
 export interface Part {
@@ -38,13 +39,6 @@ export interface Part {
   readonly service: SupervisedService;
   /** File with the milliseconds by which its wall clock is ahead. */
   readonly clockFile: string;
-}
-
-export interface ServerDisk {
-  readonly server: string;
-  readonly folder: string;
-  /** Why the server was out of the rotation each time that it was full, as its operator reads it; null: it was in. */
-  readonly reasons: (string | null)[];
 }
 
 /** A whole fleet as processes, with a breakable line between any two. */
@@ -394,11 +388,4 @@ async function retried<Value>(act: () => Promise<Value>): Promise<Value> {
       if (tries === 60) throw error;
       await delay(500);
     }
-}
-
-/** A disk that can be filled without harm to anybody else. @returns false where we may not mount */
-function mountSmallDisk(at: string, size: string, undo: AsyncDisposableStack): boolean {
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', at]).status === 0;
-  if (mounted) undo.defer(() => void spawnSync('umount', ['-l', at]));
-  return mounted;
 }

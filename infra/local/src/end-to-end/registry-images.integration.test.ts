@@ -56,6 +56,14 @@ async function inRegistry(pinned: string): Promise<{ readonly digest: string; re
   return { digest: `sha256:${createHash('sha256').update(manifest).digest('hex')}`, id: config.digest };
 }
 
+/** Where this machine's own apt has Debian 12 from. */
+function debianMirror(): string {
+  const own = process.env['DEBIAN_MIRROR'];
+  if (own !== undefined) return own;
+  const sites = run('apt-get', 'indextargets', '--format', '$(CODENAME) $(REPO_URI)', 'Created-By: Packages');
+  return /^bookworm (\S+)$/m.exec(sites)?.[1] ?? assert.fail(`apt has no bookworm here: ${sites}`);
+}
+
 /** Stands for node:24-bookworm-slim: Debian with apt, Node 24 and npm, trusting whom this machine trusts. */
 function buildBase(t: TestContext, tag: string): void {
   const folder = scratchFolder(t);
@@ -63,14 +71,13 @@ function buildBase(t: TestContext, tag: string): void {
   mkdirSync(join(folder, 'certs'));
   const trusted = '/etc/ssl/certs/ca-certificates.crt';
   if (existsSync(trusted)) copyFileSync(trusted, join(folder, 'certs/ca-certificates.crt'));
-  const mirror = process.env['DEBIAN_MIRROR'] ?? 'http://deb.debian.org/debian';
   writeFileSync(
     join(folder, 'Dockerfile'),
     `FROM ${root}
 USER 0:0
 WORKDIR /
 RUN sed -i /:10001:/d /etc/passwd /etc/group && rm -r /home/agent /workspace \\
- && echo 'deb ${mirror} bookworm main' >/etc/apt/sources.list
+ && echo 'deb ${debianMirror()} bookworm main' >/etc/apt/sources.list
 COPY certs /etc/ssl/certs
 ENV NODE_EXTRA_CA_CERTS=${trusted}
 `,

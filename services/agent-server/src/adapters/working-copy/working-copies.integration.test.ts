@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { OrderedRepository } from '@lemniscate/shared/repository/source.ts';
@@ -216,6 +216,15 @@ test('a nested repository and an unreadable file do not stop the diff', async ()
   await copy.discard();
 });
 
+/** @returns its origin */
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address !== null && typeof address === 'object');
+  return `http://127.0.0.1:${address.port}`;
+}
+
 test('a bundle is read, verified, cached, and refused when it is another one', async () => {
   const of = source();
   of.write('a.txt', 'one\n');
@@ -229,11 +238,8 @@ test('a bundle is read, verified, cached, and refused when it is another one', a
     reads += 1;
     response.end(bytes);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(address !== null && typeof address === 'object');
-  const url = `http://127.0.0.1:${address.port}/b`;
+  const origin = await listen(server);
+  const url = `${origin}/b`;
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const bundle = { kind: 'bundle', sha256, commit: head, name: 'app', url } as const;
   try {
@@ -280,13 +286,10 @@ test('a bundle is read again when its line is cut or the store is away, and not 
     if (answer === undefined) response.writeHead(403).end('no');
     else answer(response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(address !== null && typeof address === 'object');
+  const origin = await listen(server);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const bundle = { kind: 'bundle', sha256, commit: head, name: 'app' } as const;
-  const at = (path: string) => `http://127.0.0.1:${address.port}${path}`;
+  const at = (path: string) => `${origin}${path}`;
   try {
     const { folder } = await lay({ ...bundle, url: at('/b') }, 'cut');
     assert.equal(readFileSync(join(folder, 'a.txt'), 'utf8'), 'cut\n');
