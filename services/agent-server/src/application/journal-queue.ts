@@ -47,7 +47,7 @@ export interface JournalQueue {
   hasRoom(): boolean;
   backlog(): JournalBacklog;
   acknowledgedSeq(): number;
-  /** Writes everything that is not yet on disk. One call at a time. */
+  /** Writes what is not yet on disk, as much of it as its segment takes. One call at a time. */
   write(): Promise<void>;
   /** After a failed write: what is unwritten becomes sendable from memory. */
   keepInMemory(): void;
@@ -79,6 +79,17 @@ export function createJournalQueue(files: JournalFiles, given: Partial<JournalBo
     entry.line = null;
   }
 
+  /** Stops at the segment's bound: behind a slow disk, one write of all that waits would make one segment of everything. */
+  function nextToWrite(): readonly Entry[] {
+    const unwritten = entries.slice(written());
+    let size = segmentBytes;
+    const full = unwritten.findIndex((entry) => {
+      size += entry.bytes + 1;
+      return size > bounds.segmentBytes;
+    });
+    return full === -1 ? unwritten : unwritten.slice(0, full + 1);
+  }
+
   async function dropSegments(): Promise<void> {
     const firstNeeded = entries.find((entry) => entry.segment > 0)?.segment ?? segment;
     while (oldestSegment < firstNeeded) {
@@ -102,11 +113,11 @@ export function createJournalQueue(files: JournalFiles, given: Partial<JournalBo
     backlog: () => ({ events: entries.length, bytes }),
     acknowledgedSeq: () => acknowledged,
     write: async () => {
-      const todo = entries.slice(written());
       if (segmentBytes > bounds.segmentBytes) {
         segment += 1;
         segmentBytes = 0;
       }
+      const todo = nextToWrite();
       const lines = todo.flatMap((entry) => (entry.line === null ? [] : [entry.line, newline]));
       const block = Buffer.concat(lines);
       await files.append(segment, block);
