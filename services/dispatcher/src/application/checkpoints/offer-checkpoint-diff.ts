@@ -20,7 +20,7 @@ interface OfferedRow extends Record<string, unknown> {
 export async function offerCheckpointDiff(
   deps: { readonly audit: AuditLog; readonly events: Pick<EventLog, 'append'> },
   tx: Transaction,
-  { id: sessionId, parent_id: parent }: Pick<SessionRow, 'id' | 'parent_id'>,
+  { id: sessionId, parent_id: parent, attempt: toldBy }: Pick<SessionRow, 'id' | 'parent_id' | 'attempt'>,
 ): Promise<void> {
   const [row] = await tx.query<OfferedRow>(
     `SELECT attempt, server_id, diff_summary, diff_patch, diff_object_sha256 FROM checkpoints
@@ -34,5 +34,5 @@ export async function offerCheckpointDiff(
     patch: row.diff_patch,
     objectSha256: row.diff_object_sha256,
   };
-  await writeDiff(deps, tx, claim, { fate: parent === null ? 'offered' : 'reported', diff });
+  await writeDiff(deps, tx, claim, { fate: parent === null ? 'offered' : 'reported', diff, toldBy });
 }

@@ -296,6 +296,24 @@ test('a lost session says from where it goes on; one that cannot be restored end
   );
   assert.equal(diff?.state, 'offered');
   assert.deepEqual(diff.patch, patch, 'the work in the checkpoint is not lost');
+  const events = await record.database.query<{ type: string; attempt: number }>(
+    'SELECT type, attempt FROM session_events WHERE session_id = $1 ORDER BY position',
+    [claim.sessionId],
+  );
+  const attempts = events.map(({ attempt }) => attempt);
+  assert.deepEqual(
+    attempts,
+    attempts.toSorted((a, b) => a - b),
+    'a reader is never told of an earlier attempt',
+  );
+  assert.equal(events.find(({ type }) => type === 'diff')?.attempt, 3);
+  const [offered] = await record.database.query<{ body: Buffer }>(
+    `SELECT body FROM audit_entries WHERE chain = $1 AND type = 'diff.offered'`,
+    [sessionChain(claim.sessionId)],
+  );
+  assert.ok(offered);
+  const { attempt } = JSON.parse(offered.body.toString()) as { attempt: number };
+  assert.equal(attempt, 1, 'the log names the attempt whose work it is');
 });
 
 test('a pause that its person forgot ends the session, with its diff', async () => {

@@ -8,12 +8,21 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { Transaction } from '../ports/transaction.ts';
 import type { CheckedDiff } from './check-patch.ts';
 
-/** Writes a session's diff by its fate. What is discarded keeps only what it was about, no content. */
+/**
+ * Writes a session's diff by its fate. What is discarded keeps only what it was about, no content.
+ * @param claim whose work it is: the audit log names that attempt and its server
+ * @param written.toldBy the attempt that the event belongs to, where work of an earlier one is offered when the last one is
+ * lost: a session's events never go back to an earlier attempt
+ */
 export async function writeDiff(
   deps: { readonly audit: AuditLog; readonly events: Pick<EventLog, 'append'> },
   tx: Transaction,
   claim: AttemptClaim,
-  { fate, diff }: { readonly fate: DiffFate; readonly diff: CheckedDiff },
+  {
+    fate,
+    diff,
+    toldBy = claim.attempt,
+  }: { readonly fate: DiffFate; readonly diff: CheckedDiff; readonly toldBy?: number },
 ): Promise<void> {
   const { summary } = diff;
   const offered = fate === 'offered';
@@ -37,7 +46,7 @@ export async function writeDiff(
         state,
       ],
     ),
-    deps.events.append(tx, claim.sessionId, claim.attempt, [event]),
+    deps.events.append(tx, claim.sessionId, toldBy, [event]),
     offered
       ? deps.audit.append(tx, sessionChain(claim.sessionId), [
           {
