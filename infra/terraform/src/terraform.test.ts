@@ -3,10 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
-import { declaredIn, readConfiguration, readProviderSchema } from './configuration.ts';
+import { declaredIn, readConfiguration, readProviderSchema, variableTypes } from './configuration.ts';
 import type { ConfigurationFile } from './configuration.ts';
 import { layoutFaults } from './layout.ts';
-import { argumentFaults } from './provider-arguments.ts';
+import { argumentFaults, attributeType, referenceFaults } from './provider-arguments.ts';
+import { fits } from './value-types.ts';
+import type { Scope } from './value-types.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const files = await readConfiguration();
@@ -43,34 +45,103 @@ test('the check of the layout can fail: indents, alignment and needless interpol
   ]);
 });
 
-test('every resource and argument is one that the provider takes', () => {
+const scopeOf = (folder: string): Scope => ({
+  variables: variableTypes(folders().get(folder) ?? []),
+  attribute: (type, name) => attributeType(schema, type, name),
+});
+
+test('every resource, argument and value is one that the provider takes', () => {
   assert.deepEqual(
-    declared.flatMap((each) => argumentFaults(each, schema[each.kind][each.type])),
+    declared.flatMap((each) => argumentFaults(each, schema[each.kind][each.type], scopeOf(each.folder))),
     [],
   );
 });
 
 test('the check of arguments can fail: unknown, misplaced and missing ones are found', () => {
-  const shapes = schema.resources['aws_kms_key'];
-  const where = 'x';
-  const faults = argumentFaults(
-    { where, kind: 'resources', type: 'aws_kms_key', body: { enabled: true } },
-    shapes,
-  );
-  assert.deepEqual(faults, ['x: there is no argument enabled']);
-  const lost = { where, kind: 'resources', type: 'aws_nat_gatewayy', body: {} } as const;
-  assert.equal(argumentFaults(lost, schema.resources['aws_nat_gatewayy']).length, 1);
-  const group = {
-    where,
-    kind: 'resources',
-    type: 'aws_lb_target_group',
-    body: { health_check: [{ pth: '/' }] },
-  } as const;
-  assert.deepEqual(argumentFaults(group, schema.resources['aws_lb_target_group']), [
+  const faults = (type: string, body: Record<string, unknown>): string[] =>
+    argumentFaults(
+      { where: 'x', folder: 'modules/control', kind: 'resources', type, body },
+      schema.resources[type],
+      scopeOf('modules/control'),
+    );
+  assert.deepEqual(faults('aws_kms_key', { enabled: true }), ['x: there is no argument enabled']);
+  assert.deepEqual(faults('aws_nat_gatewayy', {}), ['x: the schema has no aws_nat_gatewayy']);
+  assert.deepEqual(faults('aws_lb_target_group', { health_check: [{ pth: '/' }] }), [
     'x.health_check: there is no argument pth',
   ]);
-  const rule = { where, kind: 'resources', type: 'aws_iam_role_policy', body: { role: 'r' } } as const;
-  assert.deepEqual(argumentFaults(rule, schema.resources['aws_iam_role_policy']), ['x: policy is missing']);
+  assert.deepEqual(faults('aws_iam_role_policy', { role: 'r' }), ['x: policy is missing']);
+  assert.deepEqual(faults('aws_lb', { idle_timeout: 'long' }), ['x: idle_timeout is no number: "long"']);
+  assert.deepEqual(faults('aws_lb_target_group', { health_check: [{ interval: '10 s' }] }), [
+    'x.health_check: interval is no number: "10 s"',
+  ]);
+  assert.deepEqual(faults('aws_lb', { subnets: '${var.name}' }), [
+    'x: subnets is no list(string): "${var.name}"',
+  ]);
+  assert.deepEqual(faults('aws_lb', { access_logs: { bucket: 'b' } }), [
+    'x: access_logs is a block, and is given a value',
+  ]);
+  assert.deepEqual(faults('aws_lb', { access_logs: [{ bucket: 'b' }, { bucket: 'c' }] }), [
+    'x: there can be one access_logs, and there are 2',
+  ]);
+  assert.deepEqual(faults('aws_lb', { tags: [{ of: 'x' }] }), ['x: tags is no map(string): [{"of":"x"}]']);
+});
+
+test('a value fits a type as Terraform converts it', () => {
+  const scope = scopeOf('modules/control');
+  const takes = (value: unknown, wanted: string): boolean => fits(value, wanted, scope);
+  const good: [unknown, string][] = [
+    [7, 'string'],
+    [true, 'string'],
+    ['7', 'number'],
+    ['true', 'bool'],
+    [null, 'number'],
+    ['${var.dispatchers}', 'number'],
+    ['${var.dispatchers}', 'string'],
+    ['${var.private_subnet_ids}', 'list(string)'],
+    ['${aws_lb.people.arn}', 'string'],
+    [['a', '${aws_lb.people.arn}'], 'set(string)'],
+    [{ a: 1 }, 'map(string)'],
+    ['${var.a ? 1 : 2}', 'number'],
+    ['${jsonencode({ a = 1 })}', 'string'],
+  ];
+  const bad: [unknown, string][] = [
+    ['seven', 'number'],
+    [1, 'bool'],
+    ['yes', 'bool'],
+    ['a', 'list(string)'],
+    [['a'], 'string'],
+    [[['a']], 'list(string)'],
+    [{ a: ['b'] }, 'map(string)'],
+    ['${var.name}', 'bool'],
+    ['${var.private_subnet_ids}', 'string'],
+    ['${var.secret_arns["a"]}', 'list(string)'],
+    ['${aws_lb.people.arn}', 'list(string)'],
+    ['${aws_lb.people.subnets}', 'string'],
+    ['${aws_subnet.each[*].id}', 'string'],
+    ['${var.name}-${var.name}', 'number'],
+    ['${jsonencode({ a = 1 })}', 'number'],
+  ];
+  assert.deepEqual(
+    good.filter(([value, wanted]) => !takes(value, wanted)),
+    [],
+  );
+  assert.deepEqual(
+    bad.filter(([value, wanted]) => takes(value, wanted)),
+    [],
+  );
+});
+
+test('every attribute that is referred to is one that its resource has', () => {
+  const count = files.flatMap(({ text }) => text.match(/\baws_\w+\.\w+(\[[^\]]*\])?\.\w+/g) ?? []).length;
+  assert.ok(count > 100, `${count} references`);
+  assert.deepEqual(
+    files.flatMap(({ path, text }) => referenceFaults(path, text, schema)),
+    [],
+  );
+  assert.deepEqual(
+    referenceFaults('x', 'a = [aws_lb.people.arm, data.aws_ssm_parameter.a["b"].name]', schema),
+    ['x: aws_lb.people.arm: aws_lb has no arm'],
+  );
 });
 
 test('every module is given what it wants and nothing that it does not know', () => {
@@ -94,13 +165,26 @@ test('every module is given what it wants and nothing that it does not know', ()
           const given = Object.keys(body).filter(
             (key) => !['source', 'for_each', 'count', 'depends_on'].includes(key),
           );
+          const types = variableTypes(module);
           for (const key of given)
             if (variables[key] === undefined) faults.push(`${path}: module.${name} knows no ${key}`);
+            else if (!fits(body[key], types.get(key) ?? 'any', scopeOf(folder)))
+              faults.push(`${path}: module.${name} wants a ${types.get(key)} as ${key}`);
           for (const [key, [variable]] of Object.entries(variables))
             if (variable?.['default'] === undefined && !given.includes(key))
               faults.push(`${path}: module.${name} wants ${key}`);
         }
   assert.ok(calls >= 14);
+  assert.deepEqual(faults, []);
+});
+
+test('every default is of the type of its variable', () => {
+  const faults = files.flatMap(({ path, folder, content }) =>
+    Object.entries(content.variable).flatMap(([name, [variable]]) => {
+      const type = variableTypes(folders().get(folder) ?? []).get(name) ?? 'any';
+      return fits(variable?.['default'], type, scopeOf(folder)) ? [] : [`${path}: ${name} is no ${type}`];
+    }),
+  );
   assert.deepEqual(faults, []);
 });
 
