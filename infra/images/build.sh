@@ -6,13 +6,15 @@
 # calls beside (git, tar, zstd). stores: PostgreSQL, Redis, an S3 server and a TLS syslog receiver for trying it out.
 # Needs root, Debian's apt and debootstrap, and a container engine (DOCKER_HOST is honoured). Idempotent: the tag carries a
 # digest of the recipe and its sources. With a registry at hand, use the Dockerfile beside it.
-# Reproducible: the same packages and sources give the same image id; times are SOURCE_DATE_EPOCH.
+# Reproducible: the same packages and sources give the same image id, under any IMAGE_PREFIX; times are SOURCE_DATE_EPOCH.
 #   IMAGE_PREFIX     before the image's name, such as registry.example.org/lemniscate (default: lemniscate)
 #   WITH_AGENTS=1    agent-server: with Claude Code and Codex (670 MB), which only bubblewrap sandboxes take from it
 #   DEBIAN_MIRROR    where debootstrap fetches from (default: its own)
 set -euo pipefail
 # what a stricter umask of the caller would leave out, account 10001 could not read
 umask 022
+# one order of names, whatever the caller's language
+export LC_ALL=C TZ=UTC
 target=${1:-}
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
 project=$(cd "$here/../.." && pwd)
@@ -33,7 +35,7 @@ node=${NODE_BINARY:-$project/node_modules/$node_package/bin/node}
 epoch=${SOURCE_DATE_EPOCH:-1793491200}
 docker version >/dev/null 2>&1 || fail 'no container engine answers: start one, or set DOCKER_HOST'
 
-digest=$({ cat "$here"/build.sh "$here"/*.mjs "$here"/stores/* "$project/package-lock.json"; "$node" --version; uname -m
+digest=$({ cat "$here"/build.sh "$here"/*.mjs "$here/agent-base/sbom.mjs" "$here"/stores/* "$project/package-lock.json"; "$node" --version; uname -m
   echo "$epoch ${WITH_AGENTS:-}"
   [ "$target" != dispatcher ] || workspace="$workspace clients/console clients/api"
   # shellcheck disable=SC2086
@@ -96,7 +98,7 @@ chown 10001:10001 "$root/var/lib/lemniscate" "$root/run/lemniscate" "$root/data"
 install -d "$root/usr/share/lemniscate"
 ls -d "$root"/app/node_modules/*/package.json "$root"/app/node_modules/@*/*/package.json | grep -v '/@lemniscate/' >"$work/manifests"
 [ "$target" != dispatcher ] || ls -d "$work"/console-packages/*.json >>"$work/manifests"
-xargs -a "$work/manifests" "$node" "$here/agent-base/sbom.mjs" "$tag" "$epoch" "$node" <"$work/packages" \
+xargs -a "$work/manifests" "$node" "$here/agent-base/sbom.mjs" "lemniscate/$target:$digest" "$epoch" "$node" <"$work/packages" \
   >"$root/usr/share/lemniscate/sbom.spdx.json"
 # nothing of the machine that built it, nothing that differs each time
 rm -rf "$root"/var/cache/* "$root"/var/lib/apt/lists/* "$root"/var/lib/dpkg/*-old "$root"/var/log/* "$root"/etc/*- \

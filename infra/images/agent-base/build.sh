@@ -5,7 +5,7 @@
 # base: the shell's tools, Claude Code and Codex (under 850 MB); slim: without the two (under 420 MB); full: base and Python.
 # Needs root, debootstrap and a container engine (DOCKER_HOST is honoured). Idempotent: the tag carries a digest of
 # the recipe, and an image that is there is not built again. With a registry at hand, use the Dockerfile instead.
-# Reproducible: the same packages give the same image id; times are SOURCE_DATE_EPOCH. Packages are the mirror's newest:
+# Reproducible: the same packages give the same image id, under any IMAGE_PREFIX; times are SOURCE_DATE_EPOCH. Packages are the mirror's newest:
 # name a snapshot as DEBIAN_MIRROR to get the same ones later. What is in it: /usr/share/lemniscate/sbom.spdx.json.
 #   NODE_BINARY      Node 24 to copy in (default: the project's own)
 #   NPM_FOLDER       npm to copy in (default: the one beside the npm on PATH; none is fine)
@@ -14,6 +14,8 @@
 set -euo pipefail
 # a stricter umask of the caller would make another image
 umask 022
+# one order of names, whatever the caller's language
+export LC_ALL=C TZ=UTC
 profile=${1:-base}
 suite=bookworm
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
@@ -92,7 +94,7 @@ if [ "$profile" != slim ]; then
 fi
 install -d -m 755 "$root/usr/share/lemniscate"
 dpkg-query --root="$root" -W -f '${Package}\t${Version}\t${Architecture}\n' |
-  "$node" "$here/sbom.mjs" "$tag" "$epoch" "$node" ${npm:+"$npm/package.json"} "${agents[@]/%//package.json}" \
+  "$node" "$here/sbom.mjs" "lemniscate/agent-base:$profile-$digest" "$epoch" "$node" ${npm:+"$npm/package.json"} "${agents[@]/%//package.json}" \
     >"$root/usr/share/lemniscate/sbom.spdx.json"
 echo 'agent:x:10001:10001:agent:/home/agent:/bin/bash' >>"$root/etc/passwd"
 echo 'agent:x:10001:' >>"$root/etc/group"
