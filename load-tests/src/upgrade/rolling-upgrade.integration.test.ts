@@ -65,7 +65,7 @@ test('dispatchers and servers are replaced one after the other, and no session i
   const load = (async () => {
     for (let number = 0; !storm.signal.aborted; number += 1) {
       // As a client does it: asked again under the same key when its dispatcher has just gone.
-      await within(15_000, 'a session is accepted', async () => {
+      await within(30_000, 'a session is accepted', async () => {
         const request = { ...ordinaryRequest, project };
         const asked = serving.call<{ id: string }>('POST', '/v1/sessions', request, {
           'idempotency-key': `upgrade-${number}`,
@@ -88,14 +88,14 @@ test('dispatchers and servers are replaced one after the other, and no session i
     return rows.filter(({ server_id: server }) => names.test(server)).length;
   };
   await within(
-    20_000,
+    30_000,
     'both versions have sessions',
     async () => (await placedOn(/^sim-1-/)) > 0 && (await placedOn(/^sim-2-/)) > 0,
   );
 
   const second = await fleet.startDispatcher(addresses);
   internalUrls = [urlOf(first), urlOf(second)];
-  await within(10_000, 'sessions are opened beside the new dispatcher', () =>
+  await within(30_000, 'sessions are opened beside the new dispatcher', () =>
     Promise.resolve(ids.length > 20),
   );
   serving = second;
@@ -108,12 +108,12 @@ test('dispatchers and servers are replaced one after the other, and no session i
     const drained = await second.call('PUT', `/v1/servers/${name}/drain`, {}, seen);
     assert.ok(drained.status < 300, `drain answered ${drained.status}`);
   }
-  await within(20_000, 'the old servers are empty', () =>
+  await within(30_000, 'the old servers are empty', () =>
     Promise.resolve(older.servers.every((server) => server.status().held.length === 0)),
   );
   await older.close();
   const before = ids.length;
-  await within(15_000, 'the new ones carry on', () => Promise.resolve(ids.length > before + 20));
+  await within(30_000, 'the new ones carry on', () => Promise.resolve(ids.length > before + 20));
   storm.abort();
   await load;
 

@@ -19,7 +19,7 @@ async function oneServer(capacity: number, extra: Record<string, string> = {}) {
   const dispatcher = await fleet.startDispatcher(extra);
   const [server] = fleet.servers;
   assert.ok(server);
-  await within(10_000, 'the server can be used', async () => {
+  await within(30_000, 'the server can be used', async () => {
     const { body } = await dispatcher.call<{ servers: { usable: number }[] }>('GET', '/v1/servers');
     return body.servers.some(({ usable }) => usable === capacity);
   });
@@ -45,7 +45,7 @@ const projects = (fleet: TestFleet, ...names: string[]) =>
 
 /** Ends what the server holds, one after the other, as fast as it is placed. */
 async function finishOne(fleet: TestFleet, server: SimulatedAgentServer): Promise<void> {
-  await within(10_000, 'the server holds something', () => server.held.size > 0);
+  await within(30_000, 'the server holds something', () => server.held.size > 0);
   const [id] = server.held.keys();
   assert.ok(id);
   await fleet.sql(
@@ -84,7 +84,7 @@ describe('admission', () => {
     ) {
       const seen = server.orders.length;
       await finishOne(fleet, server);
-      await within(10_000, 'the next is placed', () => server.orders.length > seen);
+      await within(30_000, 'the next is placed', () => server.orders.length > seen);
     }
     const at = server.orders.findIndex(({ order }) => order.sessionId === id);
     assert.ok(at >= 0, 'the newcomer was placed');
@@ -100,12 +100,12 @@ describe('admission', () => {
     await projects(fleet, 'capped');
     await fleet.sql(`UPDATE projects SET max_concurrent = 3 WHERE id = 'capped'`);
     for (let index = 0; index < 6; index += 1) await open(dispatcher, 'capped');
-    await within(10_000, 'three are placed', () => server.held.size === 3);
+    await within(30_000, 'three are placed', () => server.held.size === 3);
     const { id } = await open(dispatcher, 'local');
-    await within(10_000, 'another project’s is placed', () => server.held.has(id));
+    await within(30_000, 'another project’s is placed', () => server.held.has(id));
     assert.equal(server.held.size, 4);
     await finishOne(fleet, server);
-    await within(10_000, 'the fourth follows', () => server.orders.length === 5);
+    await within(30_000, 'the fourth follows', () => server.orders.length === 5);
     assert.equal(server.held.size, 4);
   });
 
@@ -127,11 +127,11 @@ describe('admission', () => {
       // Each of these has had a turn behind the capped project's.
       for (let round = 0; round < 3; round += 1) {
         const { id } = await open(dispatcher, 'local');
-        await within(10_000, 'another project’s is placed', () => server.held.has(id));
+        await within(30_000, 'another project’s is placed', () => server.held.has(id));
       }
       assert.equal(server.held.has(second.id), false, 'the cap is one, and the first one’s turn is not over');
       await holder.query('COMMIT');
-      await within(10_000, 'the first is placed', () => server.held.has(first.id));
+      await within(30_000, 'the first is placed', () => server.held.has(first.id));
       assert.equal(server.held.has(second.id), false);
     } finally {
       await holder.end();
@@ -141,7 +141,7 @@ describe('admission', () => {
   test('who waits is told how long, in seconds by the pace of the last starts', async (context) => {
     const { fleet, dispatcher, server } = await oneServer(1);
     const first = await open(dispatcher, 'local');
-    await within(10_000, 'the slot is taken', () => server.held.has(first.id));
+    await within(30_000, 'the slot is taken', () => server.held.has(first.id));
     const waiting = [await open(dispatcher, 'local'), await open(dispatcher, 'local')];
     const pace = async () =>
       (
@@ -153,7 +153,7 @@ describe('admission', () => {
       Promise.all(
         waiting.map(async ({ id }) => (await fleet.session(id)).queue?.estimatedWaitSeconds ?? null),
       );
-    await within(20_000, 'a start has been counted', async () => (await pace()) !== undefined);
+    await within(30_000, 'a start has been counted', async () => (await pace()) !== undefined);
     const lock = `hashtextextended('queue-book', 0)`;
     // Nobody counts anew while pace and estimates are read.
     await fleet.sql(`SELECT pg_advisory_lock(${lock})`);
@@ -168,7 +168,7 @@ describe('admission', () => {
     assert.ok(typeof slow === 'number' && slow >= 20, `${slow}`);
     await finishOne(fleet, server);
     // A second start, and one less before the other.
-    await within(20_000, 'the estimate follows', async () => {
+    await within(30_000, 'the estimate follows', async () => {
       const [, second] = await estimates();
       return typeof second === 'number' && second > 0 && second < slow;
     });
@@ -177,7 +177,7 @@ describe('admission', () => {
   test('urgent sessions go first within their project, and age brings the others forward', async () => {
     const { fleet, dispatcher, server } = await oneServer(1);
     await open(dispatcher, 'local');
-    await within(10_000, 'the slot is taken', () => server.held.size === 1);
+    await within(30_000, 'the slot is taken', () => server.held.size === 1);
     const low = await open(dispatcher, 'local', { priority: 'low' });
     const normal = await open(dispatcher, 'local');
     const high = await open(dispatcher, 'local', { priority: 'high' });
@@ -188,7 +188,7 @@ describe('admission', () => {
     for (let turn = 0; turn < 4; turn += 1) {
       const seen = server.orders.length;
       await finishOne(fleet, server);
-      await within(10_000, 'the next is placed', () => server.orders.length > seen);
+      await within(30_000, 'the next is placed', () => server.orders.length > seen);
     }
     assert.deepEqual(
       server.orders.slice(1).map(({ order }) => order.sessionId),
@@ -201,7 +201,7 @@ describe('admission', () => {
     await projects(fleet, 'small');
     await fleet.sql(`UPDATE projects SET max_backlog = 3 WHERE id = 'small'`);
     await open(dispatcher, 'local');
-    await within(10_000, 'the slot is taken', () => server.held.size === 1);
+    await within(30_000, 'the slot is taken', () => server.held.size === 1);
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
         dispatcher.call<{ code: string; detail: string }>('POST', '/v1/sessions', {
@@ -223,7 +223,7 @@ describe('admission', () => {
   test('a stop takes a waiting session out of the backlog', async () => {
     const { fleet, dispatcher, server } = await oneServer(1);
     await open(dispatcher, 'local');
-    await within(10_000, 'the slot is taken', () => server.held.size === 1);
+    await within(30_000, 'the slot is taken', () => server.held.size === 1);
     const { id } = await open(dispatcher, 'local');
     await dispatcher.call('POST', `/v1/sessions/${id}/stop`);
     assert.deepEqual(await fleet.sql('SELECT id FROM outbox WHERE session_id = $1', [id]), []);
@@ -237,7 +237,7 @@ describe('admission', () => {
     await projects(fleet, 'hasty');
     await fleet.sql(`UPDATE projects SET max_wait_seconds = 1 WHERE id = 'hasty'`);
     const first = await open(dispatcher, 'local');
-    await within(10_000, 'the slot is taken', () => server.held.has(first.id));
+    await within(30_000, 'the slot is taken', () => server.held.has(first.id));
     const [patient, { id }] = [await open(dispatcher, 'local'), await open(dispatcher, 'hasty')];
     const ended = await fleet.until(id, 'failed');
     assert.equal(ended.reason, 'queue_deadline');
@@ -278,7 +278,7 @@ describe('admission', () => {
     // From here on each of them may go at once.
     await fleet.sql('DELETE FROM intake_pauses');
     for (let placed = 1; placed <= 12; placed += 1) {
-      await within(10_000, `number ${placed} is placed`, () => server.orders.length >= placed);
+      await within(30_000, `number ${placed} is placed`, () => server.orders.length >= placed);
       // What was ordered in the meantime, and what is on its way.
       const [row] = await fleet.sql<{ count: number }>(
         `SELECT count(*)::int AS count FROM sessions WHERE project_id = 'capped'
@@ -315,7 +315,7 @@ describe('admission', () => {
     await fleet.sql('DELETE FROM intake_pauses');
     for (let placed = 1; placed <= 8; placed += 1) {
       await within(
-        10_000,
+        30_000,
         `number ${placed} is placed`,
         () => one.orders.length + two.orders.length >= placed,
       );
@@ -345,7 +345,7 @@ describe('admission', () => {
       for (let turn = 0; turn < 40 && place() === -1; turn += 1) {
         const seen = server.orders.length;
         await finishOne(fleet, server);
-        await within(10_000, 'the next is placed', () => server.orders.length > seen);
+        await within(30_000, 'the next is placed', () => server.orders.length > seen);
       }
       assert.ok(place() >= 0, 'the newcomer was placed');
       delays.push(place() - before);
@@ -360,9 +360,9 @@ describe('admission', () => {
     await projects(fleet, 'a', 'b');
     await Promise.all(Array.from({ length: queueDepth + 6 }, () => open(dispatcher, 'a', gpu)));
     for (let index = 0; index < 3; index += 1) await open(dispatcher, 'b');
-    await within(10_000, 'those that have a server are placed', () => server.held.size === 3);
+    await within(30_000, 'those that have a server are placed', () => server.held.size === 3);
     await open(dispatcher, 'b');
     await finishOne(fleet, server);
-    await within(10_000, 'and so is the next', () => server.orders.length === 4);
+    await within(30_000, 'and so is the next', () => server.orders.length === 4);
   });
 });

@@ -61,7 +61,7 @@ describe('agents, their skills, memory and files', () => {
   };
   const orderOf = async (id: string): Promise<SessionOrder> => {
     const find = () => server.orders.find(({ order }) => order.sessionId === id)?.order;
-    await within(10_000, `session ${id} is ordered`, () => find() !== undefined);
+    await within(30_000, `session ${id} is ordered`, () => find() !== undefined);
     const order = find();
     assert.ok(order);
     return order;
@@ -330,7 +330,7 @@ describe('agents, their skills, memory and files', () => {
         `SELECT a.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid)
          WHERE l.locktype = 'advisory' AND NOT l.granted AND a.datname = current_database()`,
       );
-    await within(10_000, 'the push is in its transaction', async () => (await blocked()).length > 0);
+    await within(30_000, 'the push is in its transaction', async () => (await blocked()).length > 0);
     const [held] = await blocked();
     await fleet.sql('SELECT pg_terminate_backend($1)', [held?.pid]);
     assert.notEqual((await pushing).status, 200);

@@ -125,14 +125,14 @@ describe('answers that are carried to where they were asked for', () => {
     });
     await send(hook.body.id, '@fixer look', 1);
     const started = async () => (await deliveries()).find(({ state }) => state === 'started');
-    await within(15_000, 'the mention has started a session', async () => (await started()) !== undefined);
+    await within(30_000, 'the mention has started a session', async () => (await started()) !== undefined);
     const delivery = await started();
     const server = fleet.servers[0];
     assert.ok(server !== undefined && delivery !== undefined);
     const order = await orderOf(server, delivery.session ?? '');
     await beginSession(server, order);
     await finishSession(server, order, 'It was add().');
-    await within(15_000, 'the answer is there', () => posted.length > 0);
+    await within(30_000, 'the answer is there', () => posted.length > 0);
     const [answer] = posted;
     assert.deepEqual(
       [answer?.path, answer?.authorization],
@@ -140,7 +140,7 @@ describe('answers that are carried to where they were asked for', () => {
     );
     assert.match(answer?.body ?? '', /^\*\*fixer\*\*\n\nIt was add\(\)\.\n\n<!-- lemniscate:cmt_\w+ -->$/);
     const object = delivery.object ?? '';
-    await within(10_000, 'the comment knows its address there', async () =>
+    await within(30_000, 'the comment knows its address there', async () =>
       (await thread(object)).some(({ url }) => url?.endsWith('#issuecomment-901') === true),
     );
 
@@ -149,7 +149,7 @@ describe('answers that are carried to where they were asked for', () => {
     await send(hook.body.id, answer?.body ?? '', 901);
     await send(hook.body.id, `${answer?.body}\n`, 902);
     await send(hook.body.id, 'a word of somebody else', 903);
-    await within(10_000, 'all three were taken', async () =>
+    await within(30_000, 'all three were taken', async () =>
       (await thread(object)).some(({ body }) => body === 'a word of somebody else'),
     );
     assert.deepEqual(

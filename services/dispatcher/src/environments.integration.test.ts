@@ -47,7 +47,7 @@ describe('environments of projects', () => {
   const orderOf = async (id: string, attempt = 1): Promise<SessionOrder> => {
     const find = () =>
       server.orders.find(({ order }) => order.sessionId === id && order.attempt === attempt)?.order;
-    await within(20_000, `attempt ${attempt} of session ${id} is ordered`, () => find() !== undefined);
+    await within(30_000, `attempt ${attempt} of session ${id} is ordered`, () => find() !== undefined);
     const order = find();
     assert.ok(order);
     return order;
@@ -204,7 +204,7 @@ describe('environments of projects', () => {
     await resolve(await orderOf(late), keyOf('never built'));
     assert.deepEqual(await list(waiting), []);
     await fleet.sql(`UPDATE sessions SET queued_at = now() - interval '6 minutes' WHERE id = $1`, [late]);
-    const ended = await fleet.until(late, 'failed', 15_000);
+    const ended = await fleet.until(late, 'failed');
     assert.equal(ended.reason, 'environment_failed');
     const asked = await dispatcher.call<EnvironmentView>('POST', `/v1/projects/${waiting}/environments`, {
       repository: ordinaryRequest.repository,
@@ -233,7 +233,7 @@ describe('environments of projects', () => {
     );
     const stale = await resolve(await orderOf(await open(id)), key);
     assert.match(stale.kind === 'without' ? stale.why : '', /stale/);
-    await within(20_000, 'the schedule has begun a build', async () => (await list(id)).length === 2);
+    await within(30_000, 'the schedule has begun a build', async () => (await list(id)).length === 2);
     const [renewed] = await list(id);
     assert.deepEqual([renewed?.cause, renewed?.key, renewed?.state], ['schedule', key, 'building']);
   });

@@ -41,7 +41,7 @@ describe('intake', () => {
     test(`paused for ${scope}, sessions wait and say why; resumed, they start`, async () => {
       const { fleet, dispatcher, server, open } = await start();
       const running = await open();
-      await within(10_000, 'it is placed', () => server.held.has(running.id));
+      await within(30_000, 'it is placed', () => server.held.has(running.id));
       const answer = await dispatcher.call<{ paused: { scope: string; note: string }[] }>(
         'PUT',
         `/v1/intake/${scope}`,
@@ -56,14 +56,14 @@ describe('intake', () => {
       const waiting = await open();
       // Another one behind it, so that admission has certainly looked.
       await open();
-      await within(10_000, 'it says why it waits', async () => {
+      await within(30_000, 'it says why it waits', async () => {
         const { queue } = await fleet.session(waiting.id);
         return queue !== null && queue.paused === scope.split(':')[0] && queue.estimatedWaitSeconds === null;
       });
       assert.ok(!server.held.has(waiting.id));
       assert.equal((await fleet.session(running.id)).state, 'starting');
       await resume(dispatcher, scope);
-      await within(10_000, 'it is placed', () => server.held.has(waiting.id));
+      await within(30_000, 'it is placed', () => server.held.has(waiting.id));
       const entries = await fleet.sql<{ type: string }>(
         `SELECT type FROM audit_entries WHERE chain = '${fleetChain}' AND type LIKE 'intake.%' ORDER BY seq`,
       );
@@ -76,7 +76,7 @@ describe('intake', () => {
   test('the kill switch ends everything, lets nothing start, and is on record', async () => {
     const { fleet, dispatcher, server, open } = await start();
     const live = await Promise.all(Array.from({ length: 12 }, () => open()));
-    await within(10_000, 'all are placed', () => server.held.size === 12);
+    await within(30_000, 'all are placed', () => server.held.size === 12);
     const half = await dispatcher.call('POST', '/v1/fleet/stop', { confirm: 'yes' });
     assert.equal(half.status, 400);
     const { body } = await dispatcher.call<{ sessionsEnded: number }>('POST', '/v1/fleet/stop', {
@@ -84,15 +84,15 @@ describe('intake', () => {
     });
     assert.equal(body.sessionsEnded, 12);
     for (const { id } of live) assert.equal((await fleet.session(id)).reason, 'revoked');
-    await within(10_000, 'the server was told', () => server.destroyed.length >= 12);
+    await within(30_000, 'the server was told', () => server.destroyed.length >= 12);
     const late = await open();
-    await within(10_000, 'it waits', async () => (await fleet.session(late.id)).queue?.paused === 'fleet');
+    await within(30_000, 'it waits', async () => (await fleet.session(late.id)).queue?.paused === 'fleet');
     const [entry] = await fleet.sql<{ n: number }>(
       `SELECT count(*)::int AS n FROM audit_entries WHERE chain = '${fleetChain}' AND type = 'fleet.stopped'`,
     );
     assert.equal(entry?.n, 1);
     await resume(dispatcher, 'fleet');
-    await within(10_000, 'what came after the stop starts', () => server.held.has(late.id));
+    await within(30_000, 'what came after the stop starts', () => server.held.has(late.id));
   });
 
   test('a member may do neither', async () => {

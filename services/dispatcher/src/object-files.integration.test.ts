@@ -83,10 +83,10 @@ describe('files on objects', () => {
     const started = async () =>
       (await call<{ deliveries: DeliveryView[] }>('GET', `/v1/deliveries?object=${object}`)).body
         .deliveries[0]?.session ?? null;
-    await within(15_000, 'its session has started', async () => (await started()) !== null);
+    await within(30_000, 'its session has started', async () => (await started()) !== null);
     const session = (await started()) ?? '';
     await endWithPicture(await orderOf(server, session));
-    await within(15_000, 'the file hangs on the object', async () => (await read(object)).files.length > 0);
+    await within(30_000, 'the file hangs on the object', async () => (await read(object)).files.length > 0);
     const [attached, ...more] = (await read(object)).files;
     assert.equal(more.length, 0);
     assert.deepEqual(

@@ -44,7 +44,7 @@ describe('sessions that are opened in the same moment', { concurrency: false }, 
     assert.equal(row?.keys, 120);
     assert.ok((row?.transactions ?? 120) < 60, `${row?.transactions} transactions for 120 sessions`);
 
-    await within(20_000, 'all of them have been placed', async () => {
+    await within(30_000, 'all of them have been placed', async () => {
       const [placed] = await fleet.sql<{ count: number }>(
         `SELECT count(*)::int FROM attempts WHERE session_id = ANY ($1) AND attempt = 1 AND state = 'live'`,
         [ids],
@@ -108,7 +108,7 @@ describe('sessions that are opened in the same moment', { concurrency: false }, 
         (fleet.servers[0]?.orders ?? [])
           .map(({ order }) => order)
           .filter((order) => ids.includes(order.sessionId));
-      await within(20_000, 'all of them have been ordered', () => orders().length === ids.length);
+      await within(30_000, 'all of them have been ordered', () => orders().length === ids.length);
       const byProject = Map.groupBy(orders(), ({ projectId }) => projectId);
       return Object.fromEntries(
         [...byProject].map(([project, own]) => [

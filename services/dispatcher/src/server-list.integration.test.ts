@@ -22,10 +22,10 @@ async function seen(dispatcher: TestDispatcher, id: string): Promise<ServerView 
 }
 
 const usable = (dispatcher: TestDispatcher, id: string): Promise<void> =>
-  within(15_000, `${id} can be used`, async () => ((await seen(dispatcher, id))?.usable ?? 0) > 0);
+  within(30_000, `${id} can be used`, async () => ((await seen(dispatcher, id))?.usable ?? 0) > 0);
 
 const outOfList = (dispatcher: TestDispatcher, id: string): Promise<void> =>
-  within(20_000, `${id} is out`, async () =>
+  within(30_000, `${id} is out`, async () =>
     /taken out of the list/.test((await seen(dispatcher, id))?.outBecause ?? ''),
   );
 
@@ -38,7 +38,7 @@ async function allOn(dispatcher: TestDispatcher, held: ReadonlyMap<string, numbe
       return opened.body.id;
     }),
   );
-  await within(10_000, 'all are on the server that is listed', () => ids.every((id) => held.has(id)));
+  await within(30_000, 'all are on the server that is listed', () => ids.every((id) => held.has(id)));
 }
 
 test('a line that was taken out while no dispatcher ran is out for the next one as well', async (t) => {

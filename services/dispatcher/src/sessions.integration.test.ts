@@ -193,7 +193,7 @@ describe('sessions over the public API', () => {
       const [server] = fleet.servers;
       assert.ok(server);
       const { body } = await create();
-      await within(20_000, 'the order was taken', () => server.held.has(body.id));
+      await within(30_000, 'the order was taken', () => server.held.has(body.id));
       if (state === 'running')
         await fleet.sql(
           `UPDATE sessions SET state = 'running', phase = 'working', version = version + 1 WHERE id = $1`,
@@ -201,7 +201,7 @@ describe('sessions over the public API', () => {
         );
       const stopped = await dispatcher.call<SessionView>('POST', `/v1/sessions/${body.id}/stop`);
       assert.equal(stopped.body.state, 'user_stopped');
-      await within(5_000, 'the server was told', () =>
+      await within(30_000, 'the server was told', () =>
         server.destroyed.some((held) => held.sessionId === body.id && held.attempt === 1),
       );
     });
@@ -211,9 +211,9 @@ describe('sessions over the public API', () => {
     assert.ok(server);
     behave('take');
     const { body } = await create();
-    await within(20_000, 'the order was taken', () => server.held.has(body.id));
+    await within(30_000, 'the order was taken', () => server.held.has(body.id));
     await dispatcher.call('POST', `/v1/sessions/${body.id}/stop`);
-    await within(5_000, 'the call came', () => server.destroyed.some((held) => held.sessionId === body.id));
+    await within(30_000, 'the call came', () => server.destroyed.some((held) => held.sessionId === body.id));
     (server.held as Map<string, number>).set(body.id, 1);
     const answer = await server.heartbeat();
     assert.deepEqual(answer.stale, [{ sessionId: body.id, attempt: 1 }]);
@@ -228,7 +228,7 @@ describe('sessions over the public API', () => {
       wait: true,
     });
     let id = '';
-    await within(5_000, 'the session exists', async () => {
+    await within(30_000, 'the session exists', async () => {
       const [row] = await fleet.sql<{ id: string }>(`SELECT id FROM sessions WHERE instruction = 'awaited'`);
       id = row?.id ?? '';
       return id !== '';

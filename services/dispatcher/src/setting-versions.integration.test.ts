@@ -243,7 +243,7 @@ describe('settings that several people change', () => {
 
   test('of two operators who drain a server at the same moment one does; heartbeats are no change', async () => {
     const [drain, approval] = ['/v1/servers/alpha/drain', '/v1/servers/alpha/approval'];
-    await within(15_000, 'the server is known', async () => {
+    await within(30_000, 'the server is known', async () => {
       const { body } = await dispatcher.call<{ servers: { usable: number }[] }>('GET', '/v1/servers');
       return (body.servers[0]?.usable ?? 0) > 0;
     });

@@ -187,7 +187,7 @@ describe('a dispatcher that cannot start says why', () => {
         stdio: ['pipe', 'ignore', 'ignore'],
       });
       const exited = once(child, 'exit');
-      await within(20_000, 'it is ready', () =>
+      await within(30_000, 'it is ready', () =>
         fetch(`http://127.0.0.1:${port}/readyz`).then(
           (answer) => answer.status === 200,
           () => false,

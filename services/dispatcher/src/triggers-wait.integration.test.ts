@@ -60,7 +60,7 @@ describe('what starts by itself, in a fleet that is full', () => {
   /** The newest delivery of a trigger, once it is in the state. */
   const newest = async (trigger: TriggerView, count: number, state: string): Promise<DeliveryView> => {
     let found: DeliveryView | undefined;
-    await within(15_000, `delivery ${count} of ${trigger.id} is ${state}`, async () => {
+    await within(30_000, `delivery ${count} of ${trigger.id} is ${state}`, async () => {
       const all = await deliveriesOf(trigger);
       [found] = all;
       return all.length === count && found?.state === state;
@@ -69,7 +69,7 @@ describe('what starts by itself, in a fleet that is full', () => {
     return found;
   };
   const tried = ({ id }: DeliveryView, times: number) =>
-    within(15_000, `delivery ${id} was tried`, async () => {
+    within(30_000, `delivery ${id} was tried`, async () => {
       const [row] = await fleet.sql<{ attempts: number }>('SELECT attempts FROM deliveries WHERE id = $1', [
         id,
       ]);

@@ -63,7 +63,7 @@ describe('what starts sessions', () => {
     (await call<{ deliveries: DeliveryView[] }>('GET', `/v1/deliveries?limit=100&${query}`)).body.deliveries;
   const settled = async (query: string, count: number) => {
     let found: DeliveryView[] = [];
-    await within(15_000, `${count} deliveries of ${query}`, async () => {
+    await within(30_000, `${count} deliveries of ${query}`, async () => {
       found = await list(query);
       return found.length >= count && found.every(({ state }) => state !== 'pending');
     });
@@ -101,7 +101,7 @@ describe('what starts sessions', () => {
     call('PUT', '/v1/account-links', { source, account, subject: 'p-1' }, { 'if-match': '"0"' });
   const ofHook = async (hook: string, count: number) => {
     let found: DeliveryView[] = [];
-    await within(15_000, `${count} deliveries of ${hook}`, async () => {
+    await within(30_000, `${count} deliveries of ${hook}`, async () => {
       found = (await list('project=lab')).filter((one) => one.hook === hook);
       return found.length >= count && found.every(({ state }) => state !== 'pending');
     });
@@ -125,7 +125,7 @@ describe('what starts sessions', () => {
     await fleet.sql(`UPDATE triggers SET next_slot = now() - interval '50 hours' WHERE id = $1`, [
       trigger.id,
     ]);
-    await within(10_000, 'the schedule is due in the future again', async () => {
+    await within(30_000, 'the schedule is due in the future again', async () => {
       const [row] = await fleet.sql<{ due: boolean }>(
         'SELECT next_slot <= now() AS due FROM triggers WHERE id = $1',
         [trigger.id],
@@ -152,7 +152,7 @@ describe('what starts sessions', () => {
          WHERE id = $1`,
         [trigger.id],
       );
-      await within(10_000, `${misfire} is dealt with`, async () => {
+      await within(30_000, `${misfire} is dealt with`, async () => {
         const [row] = await fleet.sql<{ due: boolean }>(
           'SELECT next_slot <= now() AS due FROM triggers WHERE id = $1',
           [trigger.id],
@@ -254,7 +254,7 @@ describe('what starts sessions', () => {
     const again = await makeTrigger(cron());
     await fleet.sql(`UPDATE triggers SET owner = 'revoked-one' WHERE id = $1`, [again.id]);
     await call('PUT', '/v1/revocations/revoked-one', {});
-    await within(10_000, 'the trigger of a revoked person is out of use', async () => {
+    await within(30_000, 'the trigger of a revoked person is out of use', async () => {
       const { body } = await call<TriggerView>('GET', `/v1/triggers/${again.id}`);
       return !body.enabled && body.disabledReason === 'owner_disabled';
     });
@@ -327,7 +327,7 @@ describe('what starts sessions', () => {
     await finishSession(server, order, 'It was add().');
     const object = started?.object ?? '';
     let thread: CommentView[] = [];
-    await within(10_000, 'the answer is a comment', async () => {
+    await within(30_000, 'the answer is a comment', async () => {
       thread = (await call<{ comments: CommentView[] }>('GET', `/v1/objects/${object}/comments`)).body
         .comments;
       return thread.length === 3;
@@ -392,7 +392,7 @@ describe('what starts sessions', () => {
     const order = await orderOf(server, first?.session ?? '');
     await beginSession(server, order);
     await finishSession(server, order, 'Because.');
-    await within(10_000, 'the answer is there', async () => {
+    await within(30_000, 'the answer is there', async () => {
       const { body } = await call<{ comments: CommentView[] }>(
         'GET',
         `/v1/objects/${first?.object}/comments`,

@@ -184,7 +184,7 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
       [order.sessionId],
     );
   const upstreamHolds = (count: number) =>
-    within(10_000, `the upstream holds ${count} requests`, () => waiting.length === count);
+    within(30_000, `the upstream holds ${count} requests`, () => waiting.length === count);
   const answerAll = (): void => waiting.splice(0).forEach(answer);
 
   test('keep its places together, and a session’s exchanges may go to either', async () => {
@@ -200,7 +200,7 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
     // Without the shared room each of the two would let three in.
     assert.equal(most, places);
     for (const order of orders) {
-      await within(5_000, 'all are settled', async () =>
+      await within(30_000, 'all are settled', async () =>
         (await usageOf(order)).every(({ state }) => state === 'settled'),
       );
       const rows = await usageOf(order);
@@ -232,12 +232,12 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
     assert.match(meanwhile.text, /has open may use up what is left/);
     answerAll();
     assert.equal((await first).status, 200);
-    await within(5_000, 'it is settled', async () => (await usageOf(order))[0]?.state === 'settled');
+    await within(30_000, 'it is settled', async () => (await usageOf(order))[0]?.state === 'settled');
     const second = ask(1, order);
     await upstreamHolds(1);
     answerAll();
     assert.equal((await second).status, 200);
-    await within(5_000, 'it is settled', async () => (await usageOf(order))[1]?.state === 'settled');
+    await within(30_000, 'it is settled', async () => (await usageOf(order))[1]?.state === 'settled');
     for (const at of [0, 1] as const) {
       const refused = await ask(at, order);
       assert.equal(refused.status, 402);
@@ -255,7 +255,7 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
     const held = ask(0, order);
     const path = `/v1/sessions/${order.sessionId}/extensions`;
     let questions: readonly ExtensionView[] = [];
-    await within(10_000, 'the person is asked', async () => {
+    await within(30_000, 'the person is asked', async () => {
       questions =
         (await dispatchers[1].call<{ extensions: ExtensionView[] }>('GET', path)).body.extensions ?? [];
       return questions.length === 1;
@@ -280,7 +280,7 @@ describe('two dispatchers behind a balancer, one provider', { concurrency: false
       await Promise.all(asked);
     }
     for (const order of orders)
-      await within(10_000, 'all are settled', async () =>
+      await within(30_000, 'all are settled', async () =>
         (await usageOf(order)).every(({ state }) => state === 'settled'),
       );
     const rows = [...(await usageOf(orders[0])), ...(await usageOf(orders[1]))];

@@ -67,7 +67,7 @@ describe('the workspace that agents share with people', () => {
   /** The newest delivery about the object, when it has been dealt with. */
   const settled = async (object: string, count = 1) => {
     let found: DeliveryView[] = [];
-    await within(10_000, `${count} deliveries about ${object} are settled`, async () => {
+    await within(30_000, `${count} deliveries about ${object} are settled`, async () => {
       found = await deliveries(object);
       return found.length >= count && found.every(({ state }) => state !== 'pending');
     });
@@ -82,7 +82,7 @@ describe('the workspace that agents share with people', () => {
   };
   const settledComments = async (object: string, count: number) => {
     let found: CommentView[] = [];
-    await within(10_000, `${count} comments on ${object}`, async () => {
+    await within(30_000, `${count} comments on ${object}`, async () => {
       found = await comments(object);
       return found.length >= count;
     });

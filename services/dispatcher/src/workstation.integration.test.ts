@@ -55,16 +55,16 @@ describe('a workstation', () => {
       server.startFetching();
       const pinned = await create(pinnedTo(joined.serverId));
       const free = await create({});
-      await within(20_000, 'the pinned session is on the workstation', () => server.held.has(pinned.body.id));
+      await within(30_000, 'the pinned session is on the workstation', () => server.held.has(pinned.body.id));
       await within(
-        20_000,
+        30_000,
         'the other is on the pool',
         () => fleet.servers[0]?.held.has(free.body.id) ?? false,
       );
       assert.equal(server.held.size, 1);
       const stopped = await dispatcher.call('POST', `/v1/sessions/${pinned.body.id}/stop`, {});
       assert.equal(stopped.status, 200, JSON.stringify(stopped.body));
-      await within(20_000, 'the stop has reached it', () =>
+      await within(30_000, 'the stop has reached it', () =>
         server.destroyed.some((gone) => gone.sessionId === pinned.body.id),
       );
     } finally {
@@ -90,7 +90,7 @@ describe('a workstation', () => {
     const waiting = await create(pinnedTo(joined.serverId));
     assert.equal(waiting.status, 202, JSON.stringify(waiting.body));
     assert.equal((await dispatcher.call('DELETE', `/v1/servers/${joined.serverId}`)).status, 204);
-    const ended = await fleet.until(waiting.body.id, 'failed', 20_000);
+    const ended = await fleet.until(waiting.body.id, 'failed');
     assert.equal(ended.reason, 'no_capacity');
     assert.match(ended.message ?? '', /has left/);
     const entries = await fleet.sql<{ type: string }>(
@@ -140,7 +140,7 @@ describe('a workstation', () => {
       server.startHeartbeats(200);
       server.startFetching();
       const { body } = await create(pinnedTo(last.serverId));
-      await within(20_000, 'its session is on it', () => server.held.has(body.id));
+      await within(30_000, 'its session is on it', () => server.held.has(body.id));
     } finally {
       await server.close();
     }

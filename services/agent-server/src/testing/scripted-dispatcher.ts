@@ -247,7 +247,7 @@ export async function startScriptedDispatcher(
     store,
     uploads: new Map(),
     leaseMs: 15_000,
-    until: async (look, withinMs = 20_000) => {
+    until: async (look, withinMs = 30_000) => {
       const found = Promise.withResolvers<never>();
       const timer = setTimeout(
         () => found.reject(new Error(`not seen within ${withinMs} ms: ${String(look)}`)),

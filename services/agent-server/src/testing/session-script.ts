@@ -22,7 +22,7 @@ export function resultOf(
   bench: Bench,
   sessionId: string,
   attempt = 1,
-  withinMs = 20_000,
+  withinMs = 30_000,
 ): Promise<SessionResult> {
   const { dispatcher } = bench;
   return dispatcher.until(

@@ -42,7 +42,7 @@ export async function startOwnRedis(settings: readonly string[] = []): Promise<O
       ],
       { stdio: 'ignore' },
     );
-    await within(10_000, 'redis-server answers', async () => {
+    await within(30_000, 'redis-server answers', async () => {
       const redis = new Redis(url.href, {
         lazyConnect: true,
         maxRetriesPerRequest: 0,

@@ -8,7 +8,7 @@ import { within } from './within.ts';
 /** The order of a session, as soon as it has come. */
 export async function orderOf(server: SimulatedAgentServer, session: string): Promise<SessionOrder> {
   const find = () => server.orders.find(({ order }) => order.sessionId === session)?.order;
-  await within(15_000, `session ${session} is ordered`, () => find() !== undefined);
+  await within(30_000, `session ${session} is ordered`, () => find() !== undefined);
   const order = find();
   if (order === undefined) throw new Error('an order that was there is gone');
   return order;

@@ -70,7 +70,7 @@ export async function startTestDirectory(ldif: string): Promise<TestDirectory> {
   const url = `ldap://127.0.0.1:${await freePort()}`;
   const child = spawn('/usr/sbin/slapd', ['-f', file, '-h', url, '-d', '0'], { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  await within(10_000, 'slapd answers', async () => {
+  await within(30_000, 'slapd answers', async () => {
     const client = new Client({ url, connectTimeout: 500, timeout: 500 });
     return client.bind(directory.bindDn, directory.password).then(
       () => client.unbind().then(() => true),

@@ -167,7 +167,7 @@ export async function createTestFleet(options: FleetOptions): Promise<TestFleet>
       if (first === undefined) throw new Error('no dispatcher runs');
       return (await first.call<SessionView>('GET', `/v1/sessions/${id}`)).body;
     },
-    until: async (id, state, ms = 10_000) => {
+    until: async (id, state, ms = 30_000) => {
       let seen = '';
       await within(ms, `session ${id} is ${state}`, async () => {
         seen = (await fleet.session(id)).state;

@@ -34,7 +34,7 @@ function startLeader(): { child: ChildProcess; leads: () => boolean } {
 }
 
 const settled = async (what: string, is: () => boolean): Promise<void> =>
-  within(8_000, what, () => Promise.resolve(is()));
+  within(30_000, what, () => Promise.resolve(is()));
 
 test('one leads, and another takes over within seconds when the holder is killed or hangs', async (t) => {
   const first = startLeader();

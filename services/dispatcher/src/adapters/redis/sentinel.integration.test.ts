@@ -70,7 +70,7 @@ async function start(
   writeFileSync(file, [...lines, `dir ${folder}`, ''].join('\n'));
   const child = spawn('redis-server', [file, ...args], { stdio: 'ignore' });
   children.push(child);
-  await within(10_000, `${name} answers`, async () => {
+  await within(30_000, `${name} answers`, async () => {
     const redis = connectRedis(new URL(`rediss://127.0.0.1:${port}?ca=${join(folder, 'ca.pem')}`), told);
     try {
       return (await redis.ping()) === 'PONG';
@@ -143,14 +143,14 @@ test('ledger and queue go on at the new master when the old one dies, over TLS',
     return true;
   };
   assert.equal(await admit('s_1'), true);
-  await within(10_000, 'the first is placed', () => Promise.resolve(placed.includes('s_1')));
+  await within(30_000, 'the first is placed', () => Promise.resolve(placed.includes('s_1')));
   const replica = new Redis({ host: '127.0.0.1', port: two, tls: { rejectUnauthorized: false } });
   t.after(() => replica.disconnect());
-  await within(10_000, 'the replica follows', async () =>
+  await within(30_000, 'the replica follows', async () =>
     (await replica.info('replication')).includes('master_link_status:up'),
   );
   master.kill('SIGKILL');
   await within(30_000, 'another is admitted', () => admit('s_2').catch(() => false));
-  await within(20_000, 'and placed', () => Promise.resolve(placed.includes('s_2')));
+  await within(30_000, 'and placed', () => Promise.resolve(placed.includes('s_2')));
   assert.match(await replica.info('replication'), /role:master/);
 });

@@ -43,7 +43,7 @@ test('a heartbeat locks attempts in one order, whatever order its server lists t
     bootId: 'boot-1',
   });
   try {
-    await within(10_000, 'the heartbeat waits for the first one', async () => {
+    await within(30_000, 'the heartbeat waits for the first one', async () => {
       const { rows } = await owner.query(
         `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%lease_expires_at = now()%'`,
       );
