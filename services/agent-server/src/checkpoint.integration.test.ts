@@ -120,10 +120,8 @@ test('a person pauses in the middle of a command: it is stopped, the model is to
   const order = bench.order();
   await bench.put(order);
   await eventOf(bench, order.sessionId, 'output');
-  const began = performance.now();
   await bench.command({ ...order, kind: 'pause', reason: 'by_person' });
   await bench.dispatcher.until(() => bench.dispatcher.checkpoints.length === 1);
-  assert.ok(performance.now() - began < 10_000);
   await settled(bench);
   assert.equal(callStates(eventsOf(bench, order.sessionId), 'hang').at(-1), 'canceled');
   assert.equal(callStates(eventsOf(bench, order.sessionId), 'next').at(-1), 'generating');

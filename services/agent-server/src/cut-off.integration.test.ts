@@ -6,8 +6,10 @@ import { startBench } from './testing/agent-server-bench.ts';
 import { eventOf, eventsOf, outputOf, play, resultOf, settled } from './testing/session-script.ts';
 
 const leaseMs = 1500;
-/** Beyond the lease: the look at it, and the kill. */
-const destroyedWithinMs = 2500;
+/** Of a session that must not be cut off: longer than a machine of tests stands still. */
+const longLeaseMs = 4000;
+/** Beyond the lease: the look at it, and the kill, on a machine that stands still for seconds. */
+const destroyedWithinMs = 20_000;
 
 /** A session of a short lease, in the middle of a command. */
 async function startHanging(t: TestContext) {
@@ -35,17 +37,17 @@ test('a server that hears nothing of its dispatcher destroys its sandboxes when 
 
 test('a dispatcher that is down costs no session: connections are turned down, and nobody is cut off', async (t) => {
   const bench = await startBench(t);
-  bench.dispatcher.leaseMs = 500;
+  bench.dispatcher.leaseMs = longLeaseMs;
   play(bench, [
-    { blocks: [{ id: 'short', tool: 'run_command', input: { command: 'echo begun; sleep 1' } }] },
+    { blocks: [{ id: 'short', tool: 'run_command', input: { command: 'echo begun; sleep 8' } }] },
     { blocks: [{ text: 'Done.' }] },
   ]);
-  const order = bench.order({ leaseMs: 500 });
+  const order = bench.order({ leaseMs: longLeaseMs });
   await bench.put(order);
   await eventOf(bench, order.sessionId, 'output');
   await bench.dispatcher.goAway();
   // Three leases, first without anybody at the address, then with somebody who turns each down.
-  const threeLeases = performance.now() + 1500;
+  const threeLeases = performance.now() + 3 * longLeaseMs;
   await bench.dispatcher.until(() => performance.now() > threeLeases);
   await bench.dispatcher.missed(6);
   assert.equal(bench.server.status().held.length, 1);
@@ -55,12 +57,12 @@ test('a dispatcher that is down costs no session: connections are turned down, a
 
 test('a dispatcher that answers and cannot renew since its record is away costs no session', async (t) => {
   const bench = await startBench(t);
-  bench.dispatcher.leaseMs = 500;
+  bench.dispatcher.leaseMs = longLeaseMs;
   play(bench, [
-    { blocks: [{ id: 'short', tool: 'run_command', input: { command: 'echo begun; sleep 1' } }] },
+    { blocks: [{ id: 'short', tool: 'run_command', input: { command: 'echo begun; sleep 8' } }] },
     { blocks: [{ text: 'Done.' }] },
   ]);
-  const order = bench.order({ leaseMs: 500 });
+  const order = bench.order({ leaseMs: longLeaseMs });
   await bench.put(order);
   await eventOf(bench, order.sessionId, 'output');
   let refused = 0;
@@ -107,13 +109,13 @@ test('processes stand still while nobody renews, with the time that they have, a
 
 test('a session of which only the result is left goes on offering it when it is cut off', async (t) => {
   const bench = await startBench(t);
-  bench.dispatcher.leaseMs = 1000;
+  bench.dispatcher.leaseMs = longLeaseMs;
   let offered = 0;
   bench.dispatcher.onResult = () => {
     offered += 1;
     return new CodedError('unavailable', 'Not now.');
   };
-  const order = bench.order({ leaseMs: 1000 });
+  const order = bench.order({ leaseMs: longLeaseMs });
   await bench.put(order);
   await bench.dispatcher.until(() => offered > 0);
   await bench.dispatcher.goAway();

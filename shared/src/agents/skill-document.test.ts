@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { threadProcessorMs } from '../clock.ts';
 import { maxSkillDocument, readSkillDocument } from './skill-document.ts';
 
 const paths = new Set(['SKILL.md', 'reference/a b.md', 'scripts/run.sh']);
@@ -27,7 +28,7 @@ test('what stands in code is shown and no link', () => {
 });
 
 test('a text of nothing but half links, or of brackets in brackets, is read in proportion to its length', () => {
-  const began = performance.now();
+  const began = threadProcessorMs();
   for (const bomb of ['](', '](<', '[a]: ', '](a "', '`[', '~~~ ', '](https://'])
     try {
       read(`${head}${bomb.repeat(Math.floor(65_000 / bomb.length))}`);
@@ -38,7 +39,7 @@ test('a text of nothing but half links, or of brackets in brackets, is read in p
     assert.throws(() => read(`---\nname: release-notes\nmetadata: ${nest.repeat(15_000)}\n---\n`), {
       code: 'request_invalid',
     });
-  assert.ok(performance.now() - began < 4_000, `${performance.now() - began} ms`);
+  assert.ok(threadProcessorMs() - began < 4_000, `${threadProcessorMs() - began} ms`);
 });
 
 for (const [what, text, message] of [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { threadProcessorMs } from '../clock.ts';
 import { evaluateToolCall } from './evaluate.ts';
 import { flaggedPattern } from './flagged-path.ts';
 import { defaultFlaggedPaths } from './flagged-paths.ts';
@@ -273,9 +274,9 @@ test('hostile lists and depths of paths end in time', () => {
     long('$X;'),
   ];
   for (const text of texts) {
-    const begin = performance.now();
+    const begin = threadProcessorMs();
     verdict(approval, text);
     // the slowest takes about a second; what this catches takes minutes
-    assert.ok(performance.now() - begin < 15_000, text.slice(0, 20));
+    assert.ok(threadProcessorMs() - begin < 15_000, text.slice(0, 20));
   }
 });

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { threadProcessorMs } from '../clock.ts';
 import { createStreamRedactor } from './redact-stream.ts';
 import { findSecrets, redactSecrets, redactValue } from './redact.ts';
 
@@ -191,9 +192,9 @@ test('a megabyte of hostile text is searched in bounded time', () => {
     'AccountKey=',
   ]) {
     const text = unit.repeat(Math.ceil(262_144 / unit.length));
-    const begun = performance.now();
+    const begun = threadProcessorMs();
     findSecrets(text);
-    const ms = performance.now() - begun;
+    const ms = threadProcessorMs() - begun;
     assert.ok(ms < 5_000, `${unit}: ${Math.round(ms)} ms`);
   }
 });

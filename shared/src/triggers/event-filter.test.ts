@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { threadProcessorMs } from '../clock.ts';
 import { cloudEventSchema } from './cloud-event.ts';
 import {
   eventFilterSchema,
@@ -72,9 +73,9 @@ test('a trigger compares a bounded number of times, however its filters are nest
   const wide = Array.from({ length: 20 }, () => ({ any: of(20) }));
   const refused = fits(wide);
   assert.match(refused.error?.issues[0]?.message ?? '', new RegExp(`at most ${maxComparisons} comparisons`));
-  const began = performance.now();
+  const began = threadProcessorMs();
   assert.ok(!fits(Array.from({ length: 20 }, () => ({ all: wide }))).success);
-  assert.ok(performance.now() - began < 2_000);
+  assert.ok(threadProcessorMs() - began < 2_000);
 });
 
 test('what is no CloudEvent is refused', () => {

@@ -128,7 +128,7 @@ describe('lines', () => {
 
 test(
   'an interruption ends it, while it waits for input as while its answers are not read',
-  { timeout: 10_000 },
+  { timeout: 60_000 },
   async () => {
     const waits = new AbortController();
     const waiting = start(new PassThrough(), waits.signal);

@@ -125,7 +125,7 @@ async function append(pool: Pool, chain: string, drafts: readonly AuditDraft[]):
 
 /** A closed connection's backend lives on for a moment. */
 async function untilUnused(admin: Client, name: string): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 30_000;
   while (performance.now() < deadline) {
     const { rowCount } = await admin.query(
       `SELECT FROM pg_stat_activity WHERE datname = $1 AND backend_type = 'client backend'`,

@@ -65,7 +65,7 @@ test('a certificate of somebody else, or none, opens no stream', async (t) => {
   }
 });
 
-test('a listener that closes ends the streams that stand open', { timeout: 10_000 }, async () => {
+test('a listener that closes ends the streams that stand open', { timeout: 60_000 }, async () => {
   const internal = await serveServers(newId, (app) => {
     app.get('/open', (_request, reply) => {
       reply.hijack();

@@ -49,7 +49,7 @@ export async function createAuditDatabase(connections = 10): Promise<AuditDataba
 
 /** A closed connection's backend lives on for a moment; ending it by force would raise an error in the closing client. */
 async function untilAlone(client: Client): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 30_000;
   while (performance.now() < deadline) {
     const { rowCount } = await client.query(
       `SELECT FROM pg_stat_activity

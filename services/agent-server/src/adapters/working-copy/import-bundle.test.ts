@@ -24,7 +24,7 @@ after(() => {
 
 test(
   'a bundle that does not come to its end in the time of the import is left',
-  { timeout: 10_000 },
+  { timeout: 60_000 },
   async () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/bundle`;
     const mirror = { folder, gitDir: join(folder, 'git') } as Parameters<typeof importBundle>[2];

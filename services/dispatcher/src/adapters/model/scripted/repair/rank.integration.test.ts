@@ -45,7 +45,7 @@ function sourcesOf(
 }
 
 function runTests(folder: string, test: string) {
-  const options = { cwd: folder, env, encoding: 'utf8', timeout: 10_000 } as const;
+  const options = { cwd: folder, env, encoding: 'utf8', timeout: 60_000 } as const;
   return readTestReport(spawnSync(process.execPath, ['--test', test], options).stdout);
 }
 
