@@ -17,7 +17,9 @@ import type { BenchGoal, BenchIo, BenchResult, Benchmark } from '../benchmark.ts
 import { startNginx } from './nginx.ts';
 import type { NginxTls } from './nginx.ts';
 import { runWholeWay } from './whole-way.ts';
-import { cpuSeconds, residentKb } from './process-use.ts';
+import { residentKb } from './process-use.ts';
+import { restMs, watchUse } from './relay-use.ts';
+import type { RelayUse } from './relay-use.ts';
 import { runStreams } from './streams.ts';
 import type { StreamRun, StreamTarget } from './streams.ts';
 
@@ -34,7 +36,8 @@ const sessions = 400;
 const path = '/v1/messages';
 
 interface Measured extends StreamRun {
-  readonly cpu: number | null;
+  /** Of the process that relays; null where none is looked at. */
+  readonly use: RelayUse | null;
 }
 
 /** 200 streams at 50 chunks a second against one scripted upstream: direct, through nginx, through the gateway, and from sandboxes. */
@@ -90,11 +93,9 @@ async function measure(io: BenchIo, folder: string, parts: AsyncDisposableStack)
 
   const runs: Record<string, Measured> = {};
   const run = async (name: string, target: StreamTarget, pid: number | null): Promise<void> => {
-    const restingShare = pid === null ? 0 : await restingCpu(pid);
-    const [from, before] = [performance.now(), pid === null ? 0 : cpuSeconds(pid)];
-    const measured = await runStreams(streams, target);
-    const resting = (restingShare * (performance.now() - from)) / 1000;
-    runs[name] = { ...measured, cpu: pid === null ? null : cpuSeconds(pid) - before - resting };
+    const use = pid === null ? null : await watchUse(pid, streams);
+    const measured = await runStreams(streams, target, undefined, use?.openNow);
+    runs[name] = { ...measured, use: use?.end(measured.chunks) ?? null };
     io.say(`${name}: ${measured.chunks} chunks, ${measured.failed} streams failed`);
   };
   await run('direct', plain(direct), null);
@@ -108,7 +109,7 @@ async function measure(io: BenchIo, folder: string, parts: AsyncDisposableStack)
       // not under /tmp: sandboxes have a /tmp of their own
       stateFolder: join(folder, 'sandboxes'),
     })),
-    cpu: null,
+    use: null,
   };
   return {
     results: [
@@ -118,19 +119,6 @@ async function measure(io: BenchIo, folder: string, parts: AsyncDisposableStack)
     ],
     goals: [...goalsOf(runs), goalAtMost('memory a stream', 'KB', 60, memory.openKb)],
   };
-}
-
-/** How long a process that rests is looked at. Milliseconds. */
-const restMs = 10_000;
-
-/**
- * The share of a processor that a process takes when no stream is open: a dispatcher has a fleet to look after meanwhile,
- * and nginx has not. What it does for an exchange beside relaying (checks, budget, usage, audit) counts as relaying.
- */
-async function restingCpu(pid: number): Promise<number> {
-  const before = cpuSeconds(pid);
-  await delay(restMs);
-  return (cpuSeconds(pid) - before) / (restMs / 1000);
 }
 
 /**
@@ -168,9 +156,16 @@ function describe([name, run]: [string, Measured]): BenchResult[] {
   return [
     distribution(`${name}: from writing to reading a chunk`, 'ms', run.latenciesMs),
     { name: `${name}: streams that failed`, unit: '', value: run.failed },
-    ...(run.cpu === null
+    ...(run.use === null
       ? []
-      : [{ name: `${name}: chunks per CPU second`, unit: '', value: Math.round(run.chunks / run.cpu) }]),
+      : [
+          {
+            name: `${name}: chunks per CPU second`,
+            unit: '',
+            value: Math.round(1 / run.use.secondsPerChunk),
+          },
+          { name: `${name}: CPU time a stream beside its chunks`, unit: 'ms', value: run.use.msPerStream },
+        ]),
   ];
 }
 
@@ -178,7 +173,7 @@ function goalsOf(runs: Readonly<Record<string, Measured>>): BenchGoal[] {
   const { direct, nginx, gateway, 'whole way': whole } = runs;
   if (direct === undefined || gateway === undefined || whole === undefined) return [];
   const [from, to] = [distribution('', '', direct.latenciesMs), distribution('', '', gateway.latenciesMs)];
-  const perCpu = (run: Measured): number => run.chunks / (run.cpu ?? Number.NaN);
+  const perCpu = (run: Measured): number => 1 / (run.use?.secondsPerChunk ?? Number.NaN);
   return [
     goalAtMost('added by the gateway, p50', 'ms', 1, to.p50 - from.p50),
     goalAtMost('added by the gateway, p99', 'ms', 10, to.p99 - from.p99),

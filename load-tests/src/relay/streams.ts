@@ -36,15 +36,15 @@ export async function runStreams(
   count: number,
   target: StreamTarget,
   spreadMs = 4_000,
-  /** Told how many are open at each change. */
-  openNow: (open: number) => void = () => undefined,
+  /** Told at each change how many are open, and how many chunks have been read of all. */
+  openNow: (open: number, chunks: number) => void = () => undefined,
 ): Promise<StreamRun> {
   const latenciesMs: number[] = [];
   let failed = 0;
   let open = 0;
   const change = (by: 1 | -1): void => {
     open += by;
-    openNow(open);
+    openNow(open, latenciesMs.length);
   };
   const connections = target.tls === null ? [] : await openConnections(count, target.url, target.tls);
   const read = async (stream: number): Promise<void> => {

@@ -4,8 +4,9 @@ import { createSecureServer } from 'node:http2';
 import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import { createServer as createTlsServer } from 'node:https';
 import type { ListenerTls } from './app.ts';
+import { closeWhenIdle } from './close-when-idle.ts';
 
-/** A session of HTTP/2 on which nothing moves for so long is closed; an answer's provider pings every few seconds. */
+/** A session of HTTP/2 on which no stream is open for so long is closed. */
 const idleSessionMs = 5 * 60_000;
 /** Memory of one connection and all its streams, in megabytes: some hundred answers whose receiver is slow. */
 const sessionMemoryMb = 64;
@@ -45,7 +46,7 @@ function closeSessionsWithServer(server: Http2SecureServer): Http2SecureServer {
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => {
     sessions.add(session);
-    session.setTimeout(idleSessionMs, () => session.close());
+    closeWhenIdle(session, idleSessionMs);
     session.once('close', () => sessions.delete(session));
   });
   const close = server.close.bind(server);

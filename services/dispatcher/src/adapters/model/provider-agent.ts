@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Agent } from 'undici';
+import { createReadGatherer } from './gather-reads.ts';
 
 /** What a read of a socket takes at most; Node's own measure. Bytes. */
 const readAtOnce = 64 * 1024;
@@ -13,9 +14,11 @@ const keepAliveMs = 60_000;
  * @param more settings of TLS, such as an authority
  */
 export function createProviderAgent(more: { readonly ca?: string | Buffer } = {}): Agent {
+  const gatherer = createReadGatherer();
   const onread = {
     buffer: Buffer.allocUnsafeSlow(readAtOnce),
     callback(this: Socket, length: number, buffer: Uint8Array): boolean {
+      gatherer.note();
       return this.push(Buffer.copyBytesFrom(buffer, 0, length));
     },
   };

@@ -8,7 +8,7 @@ import { gatewayEndpoints } from './endpoints.ts';
 import type { AnswerSink, CheckedExchange, ExchangeTarget } from './exchange.ts';
 import type { Gates } from './gates.ts';
 import { createSilenceWatch } from './silence-watch.ts';
-import type { SilenceWatch } from './silence-watch.ts';
+import type { AnswerFlow } from './silence-watch.ts';
 
 export interface AskDeps {
   readonly log: Log;
@@ -65,7 +65,7 @@ export async function askProvider(
       outcome.meter = createAnswerMeter(meter, response.headers['content-type'] ?? '');
     sink.begin(response.status, response.headers);
     begun = true;
-    await pump(response, sink, outcome.meter, silence);
+    await pump(response, sink, outcome.meter, silence.flow);
     sink.end();
     return true;
   } catch (error) {
@@ -98,18 +98,20 @@ async function pump(
   response: ModelResponse,
   sink: AnswerSink,
   meter: AnswerMeter | null,
-  silence: SilenceWatch,
+  flow: AnswerFlow,
 ): Promise<void> {
+  const goOn = (): void => {
+    flow.isHeldUp = false;
+    flow.pieces += 1;
+  };
   const take: TakeBytes = (bytes) => {
     const drained = sink.write(bytes);
     // The client has its bytes before they are read here.
     meter?.push(bytes);
-    if (drained === null) {
-      silence.heard();
-      return null;
-    }
-    silence.pause();
-    return drained.then(silence.heard);
+    flow.pieces += 1;
+    if (drained === null) return null;
+    flow.isHeldUp = true;
+    return drained.then(goOn);
   };
   if (response.body.deliver !== undefined) return response.body.deliver(take);
   for await (const bytes of response.body) await take(bytes);
