@@ -76,12 +76,15 @@ export function inBatches<Item, Result>(
 export function sharedCall<Key extends string, Found>(
   call: (key: Key) => Promise<Found>,
 ): (key: Key) => Promise<Found> {
-  const together = inBatches<Key, PromiseSettledResult<Found>>({ most: 256, lanes: 2 }, async (keys) => {
-    const distinct = [...new Set(keys)];
-    const found = await Promise.allSettled(distinct.map(call));
-    const byKey = new Map(distinct.map((key, index) => [key, found[index]]));
-    return keys.map((key) => byKey.get(key) as PromiseSettledResult<Found>);
-  });
+  const together = inBatches<Key, PromiseSettledResult<Found>>(
+    { most: 256, lanes: 2, patienceMs: 25 },
+    async (keys) => {
+      const distinct = [...new Set(keys)];
+      const found = await Promise.allSettled(distinct.map(call));
+      const byKey = new Map(distinct.map((key, index) => [key, found[index]]));
+      return keys.map((key) => byKey.get(key) as PromiseSettledResult<Found>);
+    },
+  );
   return async (key) => unwrap(await together(key));
 }
 

@@ -97,6 +97,19 @@ test('several chains grow in one statement, each by its own rules', { skip: noDa
   await append(chains[2] ?? '', closing);
   await assert.rejects(each(draft(6)), (error: unknown) => isCodedError(error, 'audit_chain_broken'));
   assert.deepEqual(await verified(chains[0] ?? ''), { fault: null, count: 5 });
+  // The entries travel with the commit, which nothing survives that stands against one of them.
+  const fresh = sessionChain('s_each_fresh');
+  await assert.rejects(
+    database.app.transaction((tx) =>
+      audit.appendEach(
+        tx,
+        [fresh, chains[0] ?? ''].map((chain) => ({ chain, drafts: [opening] })),
+      ),
+    ),
+    (error: unknown) => error instanceof Error && 'code' in error && error.code === '23505',
+  );
+  assert.equal(await audit.head(database.app, fresh), null);
+  assert.deepEqual(await verified(chains[0] ?? ''), { fault: null, count: 5 });
 });
 
 test(

@@ -75,10 +75,11 @@ export function createAuditLog({
       const grown = written.map(({ chain, drafts }) =>
         extendChain(ends.get(chain) ?? unopened(chain), drafts, at),
       );
-      await insertEach(
+      // Not awaited: it travels with what the caller sends next, and where it fails the commit fails with its error.
+      insertEach(
         tx,
         grown.flatMap(({ entries }) => entries),
-      );
+      ).catch(() => undefined);
       for (const { head } of grown)
         if (head.closed) heads.delete(head.chain);
         else heads.set(head.chain, head);

@@ -25,8 +25,9 @@ export interface AuditLog {
   append(tx: Transaction, chain: string, drafts: readonly AuditDraft[]): Promise<void>;
   /**
    * The same for several sessions' chains at once, in as many statements as for one. Each chain comes once, and its
-   * session's row is locked by the caller already.
-   * @throws as `append`, for all of them together
+   * session's row is locked by the caller already. Resolves when all is sent, so that it shares the round trip of the commit;
+   * what stands against an entry fails the commit.
+   * @throws as `append`, for all of them together; by the commit at the latest
    */
   appendEach(tx: Transaction, appends: readonly ChainAppend[]): Promise<void>;
   /**

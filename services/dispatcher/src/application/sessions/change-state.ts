@@ -102,7 +102,7 @@ export interface SessionStart {
 
 /**
  * The same for several sessions that begin to start together: by the table, against the versions that were seen, each
- * with its `state` event.
+ * with its `state` event. Resolves when all is sent.
  * @throws CodedError as `changeSessionState`, for all of them together
  */
 export async function startSessions(
@@ -141,7 +141,8 @@ export async function startSessions(
     } as const;
     return { sessionId: session.id, attempt, position, event };
   });
-  await Promise.all([events.appendPlaced(tx, placed), tellStates(tx, ids)]);
+  // Not awaited: they travel with the commit, which fails where one of them does.
+  Promise.all([events.appendPlaced(tx, placed), tellStates(tx, ids)]).catch(() => undefined);
 }
 
 function changedMeanwhile(sessionId: string): CodedError {

@@ -44,17 +44,42 @@ export interface OpenDeps {
 
 /**
  * Step 1 of a session, for all that are opened in the same moment: rows, opening audit entries, first events and outbox
- * rows, in as many statements as for one.
- * @returns those that are open now, as the API shows them; whoever is missing lost its idempotency key to a twin
+ * rows, in as many statements as for one and in two round trips. All that is written travels with the commit, before anybody
+ * knows whether each row is there. Where one lost its idempotency key to a twin, its event refers to no session: nothing of the
+ * transaction is kept, and each has to be opened by itself (`openOne`).
+ * @returns what reads the sessions as the API shows them, once the transaction has committed
  * @throws CodedError what stands against any one of them
  */
 export async function openTogether(
   deps: OpenDeps,
   tx: Transaction,
   openings: readonly Opening[],
-): Promise<ReadonlyMap<string, SessionView>> {
+): Promise<() => Promise<ReadonlyMap<string, SessionView>>> {
+  await refuseOpenings(deps, tx, openings);
+  insertSessions(tx, openings).catch(() => undefined);
+  const views = await noteOpened(deps, tx, openings);
+  return async () => new Map((await views.read).map((view) => [view.id, view]));
+}
+
+/**
+ * The same for one, which may have lost its idempotency key.
+ * @returns the session as it was opened; null when a twin has the key
+ */
+export async function openOne(
+  deps: OpenDeps,
+  tx: Transaction,
+  opening: Opening,
+): Promise<SessionView | null> {
+  await refuseOpenings(deps, tx, [opening]);
+  const opened = await insertSessions(tx, [opening]);
+  if (!opened.has(opening.id)) return null;
+  const [view] = await (await noteOpened(deps, tx, [opening])).read;
+  return view ?? null;
+}
+
+/** Sent together, executed in this order: nobody is revoked between the lock and the look. */
+async function refuseOpenings(deps: OpenDeps, tx: Transaction, openings: readonly Opening[]): Promise<void> {
   const subjects = [...new Set(openings.map(({ person }) => person.subject))].toSorted();
-  // Sent together, executed in this order: nobody is revoked between the lock and the look.
   await Promise.all([
     takeTurns(tx, subjects, 'opening'),
     refuseRevoked(tx, subjects),
@@ -62,28 +87,36 @@ export async function openTogether(
     ...openings.map(({ request }) => checkStoredBundle(tx, request)),
     refuseFullBacklogs(deps, tx, openings),
   ]);
-  const opened = await insertSessions(tx, openings);
-  const ids = [...opened];
-  if (ids.length === 0) return new Map();
-  // Sent together, executed in this order: the others refer to the sessions' rows.
-  const [, , , views] = await Promise.all([
-    deps.events.appendPlaced(
-      tx,
-      ids.map((sessionId) => ({ sessionId, attempt: 0, position: 1, event: firstEvent })),
-    ),
-    deps.audit.appendEach(
-      tx,
-      openings.filter(({ id }) => opened.has(id)).map((opening) => openingEntry(deps, opening)),
-    ),
-    tx.query(
-      `INSERT INTO outbox (session_id, generation, placement_class, lane, queue_key)
-       SELECT id, 1, placement_class, lane, created_at + queue_delay_seconds * interval '1 second'
-       FROM sessions WHERE id = ANY ($1) ORDER BY id`,
-      [ids],
-    ),
-    selectUnstartedViews(tx, ids),
-  ]);
-  return new Map(views.map((view) => [view.id, view]));
+}
+
+/**
+ * What belongs to the rows of sessions: executed behind them, to which it refers.
+ * @returns once all is sent; `read` has the sessions as the API shows them
+ */
+async function noteOpened(
+  deps: OpenDeps,
+  tx: Transaction,
+  openings: readonly Opening[],
+): Promise<{ readonly read: Promise<readonly SessionView[]> }> {
+  const ids = openings.map(({ id }) => id);
+  const noted = deps.events.appendPlaced(
+    tx,
+    ids.map((sessionId) => ({ sessionId, attempt: 0, position: 1, event: firstEvent })),
+  );
+  const queued = tx.query(
+    `INSERT INTO outbox (session_id, generation, placement_class, lane, queue_key)
+     SELECT id, 1, placement_class, lane, created_at + queue_delay_seconds * interval '1 second'
+     FROM sessions WHERE id = ANY ($1) ORDER BY id`,
+    [ids],
+  );
+  const read = selectUnstartedViews(tx, ids);
+  // Whoever does not wait for them hears of their failure from the commit.
+  Promise.all([noted, queued, read]).catch(() => undefined);
+  await deps.audit.appendEach(
+    tx,
+    openings.map((opening) => openingEntry(deps, opening)),
+  );
+  return { read };
 }
 
 const firstEvent = {

@@ -4,7 +4,7 @@ import { inBatches, unwrap } from '../in-batches.ts';
 import type { Database, Transaction } from '../ports/transaction.ts';
 import { createOpeningLook } from './opening-look.ts';
 import type { OpeningLook } from './opening-look.ts';
-import { openTogether } from './open-together.ts';
+import { openOne, openTogether } from './open-together.ts';
 import type { OpenDeps, Opening } from './open-together.ts';
 
 /** Opens sessions, and reads what is frozen into them; callers of the same moment share statements and transactions. */
@@ -27,16 +27,16 @@ export function createOpenings(deps: OpenDeps & { readonly database: Database })
     alsoNote: (tx: Transaction) => Promise<void> = () => Promise.resolve(),
   ): Promise<SessionView | null> =>
     database.transaction(async (tx) => {
-      const opened = await openTogether(deps, tx, [opening]);
-      if (opened.size > 0) await alsoNote(tx);
-      return opened.get(opening.id) ?? null;
+      const view = await openOne(deps, tx, opening);
+      if (view !== null) await alsoNote(tx);
+      return view;
     });
   const inCompany = inBatches<Opening, PromiseSettledResult<SessionView | null>>(
     together,
     async (openings) => {
       if (openings.length > 1)
         try {
-          const opened = await database.transaction((tx) => openTogether(deps, tx, openings));
+          const opened = await (await database.transaction((tx) => openTogether(deps, tx, openings)))();
           return openings.map(({ id }) => ({ status: 'fulfilled', value: opened.get(id) ?? null }));
         } catch (error) {
           // Nobody can tell whether it has committed: opening them again could collide with themselves.
