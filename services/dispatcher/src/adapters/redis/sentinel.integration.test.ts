@@ -11,6 +11,7 @@ import { within } from '../../testing/within.ts';
 import { createPlacementQueue } from '../queue/placement-queue.ts';
 import { closeRedis, connectRedis } from './connection.ts';
 import { createReservations } from './reservation.ts';
+import { createRedisServerLines } from './server-lines.ts';
 
 // A master, a replica and a sentinel, all encrypted; the master is killed.
 
@@ -83,7 +84,7 @@ async function start(
   return child;
 }
 
-test('ledger and queue go on at the new master when the old one dies, over TLS', async (t) => {
+test('ledger, queue and lines to servers go on at the new master when the old one dies, over TLS', async (t) => {
   const [one, two, sentinel] = [await freePort(), await freePort(), await freePort()];
   const store = ['save ""', 'appendonly no', 'maxmemory-policy noeviction'];
   const master = await start('one', [...tls(one), ...store], one);
@@ -142,6 +143,19 @@ test('ledger and queue go on at the new master when the old one dies, over TLS',
     await queue.add('default', [job]);
     return true;
   };
+  let ids = 0;
+  const lines = createRedisServerLines({ url, log, newId: () => `r${(ids += 1)}` });
+  t.after(() => lines.close());
+  const reached = async (): Promise<boolean> => {
+    const asked = lines.ask('a', { kind: 'remove', sessionId: 's_1', attempt: 1 }, 1_000).then(
+      ({ status }) => status,
+      () => 0,
+    );
+    const [request] = await lines.next('a', 1_000, AbortSignal.timeout(1_000)).catch(() => []);
+    if (request !== undefined) await lines.answer('a', { id: request.id, status: 202 }).catch(told);
+    return (await asked) === 202;
+  };
+  assert.equal(await reached(), true);
   assert.equal(await admit('s_1'), true);
   await within(30_000, 'the first is placed', () => Promise.resolve(placed.includes('s_1')));
   const replica = new Redis({ host: '127.0.0.1', port: two, tls: { rejectUnauthorized: false } });
@@ -152,5 +166,6 @@ test('ledger and queue go on at the new master when the old one dies, over TLS',
   master.kill('SIGKILL');
   await within(90_000, 'another is admitted', () => admit('s_2').catch(() => false));
   await within(30_000, 'and placed', () => Promise.resolve(placed.includes('s_2')));
+  await within(30_000, 'a server is reached', reached);
   assert.match(await replica.info('replication'), /role:master/);
 });

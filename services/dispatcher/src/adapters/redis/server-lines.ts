@@ -5,6 +5,7 @@ import { lineAnswerSchema, lineRequestSchema } from '@lemniscate/shared/protocol
 import type { LineAnswer, LineRequest } from '@lemniscate/shared/protocol/server-line.ts';
 import type { ServerLines } from '../../application/ports/server-lines.ts';
 import type { Log } from '../../application/ports/log.ts';
+import { redisAddress } from './address.ts';
 import { callerOptions, workerOptions } from './connection.ts';
 
 export interface RedisServerLines extends ServerLines {
@@ -79,7 +80,7 @@ export function createRedisServerLines(options: {
 }
 
 function connect(url: URL, settings: typeof callerOptions | typeof workerOptions, log: Log): Redis {
-  const connection = new Redis(url.href, { ...settings });
+  const connection = new Redis({ ...redisAddress(url), ...settings });
   connection.on('error', (error: Error) =>
     log.debug({ err: error }, 'the lines to servers that fetch are interrupted'),
   );
