@@ -231,6 +231,25 @@ test('every variable that a service is given is one that it reads', () => {
   );
 });
 
+/** Names that a section of the reference calls needed and that a text does not give. */
+function notGiven(section: string, text: string): string[] {
+  const reference = readFileSync(join(root, '../../docs/operations/configuration.md'), 'utf8');
+  const [lines = ''] = (reference.split(`\n## ${section}\n`)[1] ?? '').split('\n## ');
+  const needed = [...lines.matchAll(/^\| `(\w+)` .*\*\*needed\*\*/gm)].map(([, name = '']) => name);
+  assert.ok(needed.length > 0, section);
+  return needed.filter((name) => !new RegExp(`\\b${name}"?\\s*[=,]`).test(text));
+}
+
+test('every variable that a service needs is one that it is given', () => {
+  const control = files.find(({ path }) => path === 'modules/control/main.tf')?.text ?? '';
+  const exporter = files.find(({ path }) => path === 'modules/exporter/main.tf')?.text ?? '';
+  const start = readFileSync(join(root, 'modules/agents/start.sh.tftpl'), 'utf8');
+  assert.deepEqual(notGiven('Dispatcher', control), []);
+  assert.deepEqual(notGiven('Audit exporter', exporter), []);
+  assert.deepEqual(notGiven('Agent server', start), []);
+  assert.deepEqual(notGiven('Dispatcher', control.replaceAll('S3_ENDPOINT', 'S3_END')), ['S3_ENDPOINT']);
+});
+
 test('the start script is given every name that it uses', () => {
   const start = readFileSync(join(root, 'modules/agents/start.sh.tftpl'), 'utf8');
   const main = files.find(({ path }) => path.endsWith('modules/agents/main.tf'))?.text ?? '';

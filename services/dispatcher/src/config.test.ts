@@ -49,6 +49,13 @@ describe('the dispatcher’s variables', () => {
       );
   });
 
+  test('the object store’s key is given whole, or not at all', () => {
+    const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, ...others } = needed;
+    assert.equal(readDispatcherConfig(others).AWS_ACCESS_KEY_ID, undefined);
+    for (const half of [{ AWS_ACCESS_KEY_ID: id }, { AWS_SECRET_ACCESS_KEY: secret }])
+      assert.throws(() => readDispatcherConfig({ ...others, ...half }), { code: 'configuration_invalid' });
+  });
+
   test('proxies are named by address or network, and nothing else is taken for one', () => {
     const read = (proxies: string) =>
       readDispatcherConfig({ ...needed, LEMNISCATE_TRUSTED_PROXIES: proxies }).LEMNISCATE_TRUSTED_PROXIES;

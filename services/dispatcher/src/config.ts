@@ -24,8 +24,9 @@ const dispatcherVariables = z.object({
   S3_ENCRYPTION: variable.oneOf(bucketEncryptions).default('bucket'),
   /** Of `aws:kms`: the key; absent: the account's own for S3. */
   S3_ENCRYPTION_KEY: variable.text().optional(),
-  AWS_ACCESS_KEY_ID: variable.text(),
-  AWS_SECRET_ACCESS_KEY: variable.secret(),
+  /** Absent, with AWS_SECRET_ACCESS_KEY: what the machine or task is, such as a task's role on AWS. */
+  AWS_ACCESS_KEY_ID: variable.text().optional(),
+  AWS_SECRET_ACCESS_KEY: variable.secret().optional(),
   AWS_REGION: variable.text().default('us-east-1'),
   LEMNISCATE_HOST: variable.text().default('127.0.0.1'),
   LEMNISCATE_PORT: variable.integer(0, 65_535).default(7420),
@@ -164,6 +165,11 @@ export function readDispatcherConfig(
     throw new CodedError(
       'configuration_invalid',
       `LEMNISCATE_LOCAL_LOGIN is for loopback only, but LEMNISCATE_HOST is ${config.LEMNISCATE_HOST}. Unset one of them.`,
+    );
+  if ((config.AWS_ACCESS_KEY_ID === undefined) !== (config.AWS_SECRET_ACCESS_KEY === undefined))
+    throw new CodedError(
+      'configuration_invalid',
+      'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together. Set both, or neither where a role of the machine is used.',
     );
   checkIssuer(config);
   return config;

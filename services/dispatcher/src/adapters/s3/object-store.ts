@@ -28,8 +28,9 @@ export interface ObjectStoreOptions extends EncryptionOptions {
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: Secret;
+  /** Absent, with the secret: as whom the machine or task is known, found where the SDK looks by itself. */
+  readonly accessKeyId?: string | undefined;
+  readonly secretAccessKey?: Secret | undefined;
 }
 
 export interface S3ObjectStore extends ObjectStore {
@@ -49,6 +50,11 @@ const shortCallMs = 5_000;
 /** Reading and copying up to 5 GiB. */
 const longCallMs = 15 * 60_000;
 
+function credentialsOf({ accessKeyId, secretAccessKey }: ObjectStoreOptions) {
+  if (accessKeyId === undefined || secretAccessKey === undefined) return {};
+  return { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } };
+}
+
 /** The object store over the S3 protocol: AWS, and whatever else speaks it at `endpoint`. */
 export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
   const client = new S3Client({
@@ -56,10 +62,7 @@ export function createObjectStore(options: ObjectStoreOptions): S3ObjectStore {
     region: options.region,
     // Buckets as host names need DNS that only AWS has.
     forcePathStyle: true,
-    credentials: {
-      accessKeyId: options.accessKeyId,
-      secretAccessKey: options.secretAccessKey.reveal(),
-    },
+    ...credentialsOf(options),
     // Streamed puts with the SDK's own trailing checksum are not understood by every peer.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
