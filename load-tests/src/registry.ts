@@ -10,6 +10,7 @@ import { judgeBenchmark } from './judge/judge-benchmark.ts';
 import { readersBenchmark } from './readers/readers-benchmark.ts';
 import { relayBenchmark } from './relay/relay-benchmark.ts';
 import { sandboxBenchmark } from './sandbox/sandbox-benchmark.ts';
+import { serversBenchmark } from './servers/servers-benchmark.ts';
 import { sessionBenchmark } from './session/session-benchmark.ts';
 import { startBenchmark } from './start/start-benchmark.ts';
 import { syncBenchmark } from './sync/sync-benchmark.ts';
@@ -32,6 +33,7 @@ export const benchmarks: readonly Benchmark[] = [
   dispatchBenchmark,
   telemetryBenchmark,
   readersBenchmark,
+  serversBenchmark,
   balanceBenchmark,
   consoleBenchmark,
 ];

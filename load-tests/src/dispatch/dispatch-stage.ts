@@ -56,8 +56,15 @@ export interface DispatchStage {
   isIdle(): Promise<void>;
 }
 
-const servers = 20;
-const capacity = 200;
+/** The fleet of a stage. */
+export interface FleetShape {
+  readonly servers: number;
+  /** Sessions that each takes at once. */
+  readonly capacity: number;
+  readonly heartbeatMs: number;
+}
+
+const usualFleet: FleetShape = { servers: 20, capacity: 200, heartbeatMs: 2_000 };
 
 /** Builds the stage; `parts` undoes it. */
 export async function openDispatchStage(
@@ -65,6 +72,7 @@ export async function openDispatchStage(
   parts: AsyncDisposableStack,
   /** What sessions do once they run; absent: they end after 20 ms. */
   doing: Pick<SimulationPlan, 'work' | 'talk'> = { work: { kind: 'fixed', ms: 20 } },
+  shape: FleetShape = usualFleet,
 ): Promise<DispatchStage> {
   const folder = mkdtempSync(join(tmpdir(), 'lemniscate-bench-dispatch-'));
   chmodSync(folder, 0o755);
@@ -90,10 +98,8 @@ export async function openDispatchStage(
   const fleet = await startSimulatedFleet({
     plan: {
       seed: 1,
-      servers,
-      capacity,
+      ...shape,
       pool: 'default',
-      heartbeatMs: 2_000,
       start: { kind: 'fixed', ms: 1 },
       ...doing,
       faults: noFaults,
@@ -193,7 +199,7 @@ export async function openDispatchStage(
       }
       internalUrls = started.map(({ internalUrl }) => internalUrl);
       const [first] = started;
-      if (first !== undefined) await allUsable(first.publicUrl, token);
+      if (first !== undefined) await allUsable(first.publicUrl, token, shape.servers);
       if (!beating) fleet.startHeartbeats();
       beating = true;
       return started;
@@ -225,7 +231,7 @@ async function answers(url: string, child: ChildProcess): Promise<void> {
   throw new Error(`the dispatcher did not answer within ${readyWithinMs} ms`);
 }
 
-async function allUsable(url: string, token: string): Promise<void> {
+async function allUsable(url: string, token: string, servers: number): Promise<void> {
   for (const until = performance.now() + readyWithinMs; performance.now() < until; await delay(100)) {
     const answer = await fetch(`${url}/v1/servers`, { headers: { authorization: `Bearer ${token}` } });
     const { servers: seen } = (await answer.json()) as { servers: { usable: number }[] };
