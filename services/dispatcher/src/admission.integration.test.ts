@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import { Client } from 'pg';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import { queueDepth } from './application/admission/admit-sessions.ts';
@@ -9,8 +9,9 @@ import type { SimulatedAgentServer } from './testing/simulated-agent-server.ts';
 import { within } from './testing/within.ts';
 
 const fleets: TestFleet[] = [];
-after(async () => {
-  for (const fleet of fleets) await fleet.remove();
+// At once: a fleet that lives on keeps its connections, and works, beside the tests that follow.
+afterEach(async () => {
+  for (const fleet of fleets.splice(0)) await fleet.remove();
 });
 
 async function oneServer(capacity: number, extra: Record<string, string> = {}) {

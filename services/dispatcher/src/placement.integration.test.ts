@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
 import type { SessionOrder } from '@lemniscate/shared/protocol/session-order.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
@@ -7,8 +7,9 @@ import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 import { within } from './testing/within.ts';
 
 const fleets: TestFleet[] = [];
-after(async () => {
-  for (const fleet of fleets) await fleet.remove();
+// At once: a fleet that lives on keeps its connections, and works, beside the tests that follow.
+afterEach(async () => {
+  for (const fleet of fleets.splice(0)) await fleet.remove();
 });
 
 async function fleetOf(...servers: { name: string; capacity: number }[]): Promise<TestFleet> {

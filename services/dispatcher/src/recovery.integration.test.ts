@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import { Redis } from 'ioredis';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
@@ -9,8 +9,9 @@ import { startTcpProxy } from './testing/tcp-proxy.ts';
 import { within } from './testing/within.ts';
 
 const fleets: TestFleet[] = [];
-after(async () => {
-  for (const fleet of fleets) await fleet.remove();
+// At once: a fleet that lives on keeps its connections, and works, beside the tests that follow.
+afterEach(async () => {
+  for (const fleet of fleets.splice(0)) await fleet.remove();
 });
 
 const quick = { LEMNISCATE_LEASE_MS: '1000', LEMNISCATE_GRACE_MS: '200' };

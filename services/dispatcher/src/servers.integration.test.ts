@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import type { PoolView } from '@lemniscate/shared/api/pool.ts';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
@@ -15,8 +15,9 @@ import type { TestDispatcher, TestFleet } from './testing/test-fleet.ts';
 import { within } from './testing/within.ts';
 
 const fleets: TestFleet[] = [];
-after(async () => {
-  for (const fleet of fleets) await fleet.remove();
+// At once: a fleet that lives on keeps its connections, and works, beside the tests that follow.
+afterEach(async () => {
+  for (const fleet of fleets.splice(0)) await fleet.remove();
 });
 
 async function start(names: readonly string[], extra: Record<string, string> = {}) {
