@@ -30,6 +30,7 @@ const spent = (more: object = {}) => ({
   open_usd: '0',
   last_usd: '0',
   priced: true,
+  fees_priced: true,
   open: 0,
   children: 0,
   ...more,
@@ -126,6 +127,12 @@ test('a model without a price is refused where somebody bounds money, and bounde
   assert.equal(asks({}), null);
   assert.equal(asks({ maxCostUsd: '5', unpricedModels: 'allow' }), null);
   assert.equal(asks({}, spent({ settled_tokens: 50_000_000, priced: false })), 'budget_tokens');
+  const fees = spent({ fees_priced: false });
+  const priced = (budgets: object) =>
+    exhaustedBudget(session('api', budgets), fees, '0', false)?.reason ?? null;
+  assert.equal(priced({ maxCostUsd: '5' }), 'budget_cost');
+  assert.equal(priced({ maxCostUsd: '5', unpricedModels: 'allow' }), null);
+  assert.equal(priced({}), null);
   const before = {
     ...session('api', {}),
     policy: { budgets: { maxActions: 1, maxMinutes: 1, maxExtensions: 0 } },

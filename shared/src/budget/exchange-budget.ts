@@ -24,6 +24,8 @@ export interface Spent {
   readonly last_usd: string;
   /** Whether every exchange has a price. */
   readonly priced: boolean;
+  /** False: something that a provider billed by number in a whole answer has no price. */
+  readonly fees_priced: boolean;
   /** Exchanges that run. */
   readonly open: number;
   /** Sub-agents that work; what they were given is among what is open. */
@@ -106,7 +108,7 @@ export function exhaustedTokens(
 /** The bound of money, by what has been used for certain: what runs is waited for, not counted against the session. */
 export function exhaustedCost(
   budgets: Budgets,
-  totals: Pick<Spent, 'held_usd' | 'open_usd' | 'last_usd' | 'priced'>,
+  totals: Pick<Spent, 'held_usd' | 'open_usd' | 'last_usd' | 'priced' | 'fees_priced'>,
   unpriced: boolean,
   keepsSummary = false,
 ): ExhaustedBudget | null {
@@ -118,6 +120,13 @@ export function exhaustedCost(
       reason: 'budget_cost',
       message:
         'The policy bounds the cost, but the model has no price. Add the price, or set budgets.unpricedModels to allow.',
+      extendable: false,
+    };
+  if (unpricedModels !== 'allow' && !totals.fees_priced)
+    return {
+      reason: 'budget_cost',
+      message:
+        'The policy bounds the cost, but something that the provider bills by number (a search, a container) has no price. Add the price, or set budgets.unpricedModels to allow.',
       extendable: false,
     };
   const kept = keepsSummary ? new Decimal(totals.last_usd).mul(summaryMargin) : new Decimal(0);

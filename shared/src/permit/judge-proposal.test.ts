@@ -12,6 +12,7 @@ const unspent = {
   open_usd: '0',
   last_usd: '0',
   priced: true,
+  fees_priced: true,
 };
 const propose = (tool: string, args: Record<string, string>) => ({ tool, arguments: args });
 const session = (policy: PolicyInput, more: Partial<JudgedSession> = {}): JudgedSession => ({

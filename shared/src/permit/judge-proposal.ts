@@ -29,7 +29,7 @@ export interface JudgedSession extends BudgetUse {
 
 export type SpentBudget = Pick<
   Spent,
-  'settled_tokens' | 'last_tokens' | 'held_usd' | 'open_usd' | 'last_usd' | 'priced'
+  'settled_tokens' | 'last_tokens' | 'held_usd' | 'open_usd' | 'last_usd' | 'priced' | 'fees_priced'
 >;
 
 /** The approval of exactly this call, these arguments and this policy, if there is one. */

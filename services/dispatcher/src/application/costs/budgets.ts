@@ -67,7 +67,7 @@ export interface ShortBudget extends Record<string, unknown> {
   readonly name: string;
   readonly short: string;
   readonly amount: string;
-  /** One of this session's exchanges of the month that has no price; null: every one is priced. */
+  /** One of this session's exchanges of the month that has no price, or a fee without one in it; null: all is priced. */
   readonly unpriced: UnpricedExchange | null;
 }
 
@@ -105,7 +105,7 @@ function unpricedWords(
   { scope, name }: ShortBudget,
   { id, provider, model, served }: UnpricedExchange,
 ): string {
-  return `The ${scope} ${name} has a budget of money, but what this session used of the model ${served} (${id}) has no price. Add the price and run "lemniscate costs correct ${provider} ${model}".`;
+  return `The ${scope} ${name} has a budget of money, but what this session used of the model ${served} (${id}) has no price, or a fee of it has none. Add the price and run "lemniscate costs correct ${provider} ${model}".`;
 }
 
 /**
@@ -118,7 +118,7 @@ export async function shortBudgets(tx: Transaction, escrow: Escrow): Promise<Sho
        SELECT coalesce(sum(${heldUsd}), 0) AS usd,
          (array_agg(jsonb_build_object('id', id, 'provider', provider, 'model', model,
            'served', coalesce(served_model, model)) ORDER BY id)
-           FILTER (WHERE state <> 'begun' AND cost_usd IS NULL))[1] AS unpriced
+           FILTER (WHERE state <> 'begun' AND (cost_usd IS NULL OR (complete AND cost_is_lower_bound))))[1] AS unpriced
        FROM usage WHERE session_id = $1 AND begun_at >= ${thisMonth} AT TIME ZONE 'UTC')
      SELECT b.scope, b.name, trim_scale(b.amount_usd)::text AS amount,
        trim_scale(held.usd + coalesce($2::numeric, 0) - coalesce(s.granted_usd, 0))::text AS short, held.unpriced

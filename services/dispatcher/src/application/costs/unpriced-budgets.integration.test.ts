@@ -67,6 +67,33 @@ for (const [scope, name] of [
     await exchanges.begin(claim, model);
   });
 
+/** Whole, and billed by number for something that no book of this provider prices. */
+const withFee: Served = { parts: [output(1_000)], fileSearches: 2 };
+
+test('a fee without a price stops a session under a budget of its project', async () => {
+  const model = 'claude-opus-4-5';
+  await setProjectBudget('1000');
+  const claim = await openTestSession(record);
+  const usageId = await exchanges.spend(claim, model, withFee);
+  await assert.rejects(exchanges.begin(claim, model), (error: Error) => {
+    assert.ok(error.message.includes(`(${usageId}) has no price, or a fee of it has none`), error.message);
+    return true;
+  });
+});
+
+test('a fee without a price stops a session whose policy bounds its money, unless the policy allows it', async () => {
+  const model = 'claude-opus-4-5';
+  const bounded = await openTestSession(record, { policy: { budgets: { maxCostUsd: '5' } } });
+  await exchanges.spend(bounded, model, { parts: [output(1_000)], webSearches: 1 });
+  await exchanges.spend(bounded, model, withFee);
+  await assert.rejects(exchanges.begin(bounded, model), /bills by number .* has no price/);
+  const allowed = await openTestSession(record, {
+    policy: { budgets: { maxCostUsd: '5', unpricedModels: 'allow' } },
+  });
+  await exchanges.spend(allowed, model, withFee);
+  await exchanges.begin(allowed, model);
+});
+
 test('a budget of a project refuses a model without a price before it is asked', async () => {
   await setProjectBudget('1000');
   const claim = await openTestSession(record);

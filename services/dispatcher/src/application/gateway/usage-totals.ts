@@ -22,6 +22,8 @@ export interface UsageTotals extends Record<string, unknown> {
   readonly last_tokens: number;
   readonly last_usd: string;
   readonly priced: boolean;
+  /** False: something that a provider billed by number in a whole answer (a search, a container) has no price. */
+  readonly fees_priced: boolean;
   readonly open: number;
   /** Sub-agents that work: what they were given counts as open. */
   readonly children: number;
@@ -48,6 +50,7 @@ export async function readTotals(tx: Transaction, sessionId: string): Promise<Us
        coalesce((array_agg(tokens ORDER BY id DESC) FILTER (WHERE state <> 'begun'))[1], 0)::bigint AS last_tokens,
        coalesce((array_agg(cost_usd ORDER BY id DESC) FILTER (WHERE state <> 'begun'))[1], 0)::text AS last_usd,
        coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE state <> 'begun'), true) AS priced,
+       coalesce(bool_and(NOT coalesce(cost_is_lower_bound, false)) FILTER (WHERE complete), true) AS fees_priced,
        count(*) FILTER (WHERE state = 'begun')::int AS open, coalesce(max(given.children), 0)::int AS children
      FROM (
        SELECT count(*) AS children, sum((policy -> 'budgets' ->> 'maxTokens')::numeric) AS given_tokens,
@@ -72,9 +75,10 @@ export async function readSpent(tx: Transaction, sessionId: string): Promise<Spe
          ELSE greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)) END), 0) + s.delegated_usd)::text AS held_usd,
        coalesce(sum(greatest(coalesce(reserved_usd, 0), coalesce(cost_usd, 0)))
          FILTER (WHERE used.state = 'begun'), 0)::text AS open_usd,
-       coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE used.state <> 'begun'), true) AS priced
+       coalesce(bool_and(cost_usd IS NOT NULL) FILTER (WHERE used.state <> 'begun'), true) AS priced,
+       coalesce(bool_and(NOT coalesce(cost_is_lower_bound, false)) FILTER (WHERE complete), true) AS fees_priced
      FROM sessions s LEFT JOIN LATERAL (
-       SELECT state, complete, cost_usd, reserved_usd, reserved_tokens, coalesce(input_tokens, 0)
+       SELECT state, complete, cost_usd, cost_is_lower_bound, reserved_usd, reserved_tokens, coalesce(input_tokens, 0)
          + coalesce(output_tokens, 0) + coalesce(cache_read_tokens, 0) + coalesce(cache_write_tokens, 0) AS tokens
        FROM usage WHERE session_id = s.id
      ) used ON true
