@@ -35,6 +35,14 @@ test('a member is read with its comment, bounds and default', () => {
   ]);
 });
 
+test('a bound may be a product or open above, and is never half read', () => {
+  const takes = (bounds: string) =>
+    readVariables(`const a = z.object({\n  ONE: variable.integer(${bounds}).default(1),\n});`)[0]?.takes;
+  assert.equal(takes('1, 7 * 86_400'), '1 to 604800');
+  assert.equal(takes('1, Number.MAX_SAFE_INTEGER'), 'from 1');
+  assert.throws(() => takes('1, mostSeconds'), /"mostSeconds" of a setting is no number/);
+});
+
 test('a variable that several services read takes the same in each: the local fleet hands one value to all', () => {
   const seen = new Map<string, string>();
   let shared = 0;

@@ -40,8 +40,9 @@ export function readVariables(source: string): Variable[] {
 
 const kinds: readonly (readonly [RegExp, (match: RegExpExecArray) => string])[] = [
   [
-    /variable\.integer\(\s*([\d_]+)\s*,\s*([\d_]+)/,
-    ([, low = '', high = '']) => `${plain(low)} to ${plain(high)}`,
+    /variable\.integer\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*,?\s*\)/,
+    ([, low = '', high = '']) =>
+      high === 'Number.MAX_SAFE_INTEGER' ? `from ${product(low)}` : `${product(low)} to ${product(high)}`,
   ],
   [/variable\.boolean/, () => '`true`, `false`'],
   [/variable\.secret/, () => 'a secret'],
@@ -51,6 +52,16 @@ const kinds: readonly (readonly [RegExp, (match: RegExpExecArray) => string])[] 
   ],
   [/variable\.oneOf\(\[([^\]]*)\]/, ([, words = '']) => words.replaceAll("'", '`')],
 ];
+
+/** A number as it stands in a schema, or a product of such. @throws for what is neither: the page would lie. */
+function product(written: string): string {
+  const value = written
+    .split('*')
+    .map((factor) => Number(plain(factor.trim())))
+    .reduce((product, factor) => product * factor, 1);
+  if (Number.isNaN(value)) throw new Error(`the bound "${written}" of a setting is no number`);
+  return String(value);
+}
 
 const plain = (number: string): string => number.replaceAll('_', '');
 
