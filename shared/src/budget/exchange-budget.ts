@@ -126,7 +126,7 @@ export function exhaustedCost(
     return {
       reason: 'budget_cost',
       message:
-        'The policy bounds the cost, but something that the provider bills by number (a search, a container) has no price. Add the price, or set budgets.unpricedModels to allow.',
+        'The policy bounds the cost, but something that the provider bills by number (a search, a container) has no price. Add the price and run "lemniscate costs correct", take the tool from the policy, or set budgets.unpricedModels to allow.',
       extendable: false,
     };
   const kept = keepsSummary ? new Decimal(totals.last_usd).mul(summaryMargin) : new Decimal(0);

@@ -8,6 +8,8 @@ import { closeWhenIdle } from './close-when-idle.ts';
 
 /** A session of HTTP/2 on which no stream is open for so long is closed. */
 const idleSessionMs = 5 * 60_000;
+/** A connection that is silent for so long is probed by TCP. */
+const keepAliveMs = 60_000;
 /** Memory of one connection and all its streams, in megabytes: some hundred answers whose receiver is slow. */
 const sessionMemoryMb = 64;
 /** Streams that one connection may have open. An agent server opens a further connection for more. */
@@ -32,6 +34,9 @@ export function createListenerServer(tls: ListenerTls | null, handler: RequestLi
     {
       ...options,
       allowHTTP1: true,
+      // A peer that lost its power in the middle of a request never closes it, and nothing is written to it.
+      keepAlive: true,
+      keepAliveInitialDelay: keepAliveMs,
       maxSessionMemory: sessionMemoryMb,
       settings: { maxConcurrentStreams: sessionStreams },
     },

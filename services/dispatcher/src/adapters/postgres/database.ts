@@ -140,9 +140,13 @@ async function withTransaction<Result>(
       () => false,
     );
     client.release(!rolledBack || isBroken(error));
-    throw error;
+    throw failure !== null && isAfterFailure(error) ? failure : error;
   }
 }
+
+/** A statement behind one that failed and that nobody had awaited: what it says is not why. `in_failed_sql_transaction`. */
+const isAfterFailure = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '25P02';
 
 async function run<Row extends Record<string, unknown>>(
   client: PoolClient,

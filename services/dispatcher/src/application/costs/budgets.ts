@@ -105,7 +105,7 @@ function unpricedWords(
   { scope, name }: ShortBudget,
   { id, provider, model, served }: UnpricedExchange,
 ): string {
-  return `The ${scope} ${name} has a budget of money, but what this session used of the model ${served} (${id}) has no price, or a fee of it has none. Add the price and run "lemniscate costs correct ${provider} ${model}".`;
+  return `The ${scope} ${name} has a budget of money, but what this session used of the model ${served} (${id}) has no price, or a fee of it has none. Add the price and run "lemniscate costs correct ${provider} ${model}"; a fee that no price book holds, such as a container's, needs a policy without the tool.`;
 }
 
 /**

@@ -43,6 +43,8 @@ interface WrongRow extends Record<string, unknown> {
   readonly complete: boolean;
   /** 1: its cost is known as a lower bound. */
   readonly incomplete: number;
+  /** As the row has it. */
+  readonly lower: boolean | null;
 }
 
 /**
@@ -151,7 +153,7 @@ const wrongRows = `
     jsonb_build_object('input', sum(e.input_usd)::text, 'output', sum(e.output_usd)::text,
       'cacheRead', sum(e.cache_read_usd)::text, 'cacheWrite', sum(e.cache_write_usd)::text,
       'other', sum(e.other_usd)::text) AS was, sum(e.unpriced)::int AS unpriced,
-    u.complete, sum(e.incomplete)::int AS incomplete
+    u.complete, u.cost_is_lower_bound AS lower, sum(e.incomplete)::int AS incomplete
   FROM usage u JOIN cost_entries e ON e.usage_id = u.id
   WHERE ${inSpan}
   GROUP BY u.id`;
@@ -186,6 +188,8 @@ function differencesOf(
   const isRight =
     deltas.every((delta) => delta.isZero()) &&
     row.unpriced === 0 &&
-    row.incomplete === Number(costIsLowerBound);
+    row.incomplete === Number(costIsLowerBound) &&
+    // A version before settles a row without the word; null is what a row of that version has.
+    (row.lower === null || row.lower === costIsLowerBound);
   return isRight ? null : { deltas, costIsLowerBound };
 }

@@ -152,6 +152,16 @@ test('a correction that changes no money still tells that a fee has no price any
   assert.deepEqual(await boundOf(claim, usageId), ['75', 1, true, true]);
 });
 
+test('a word that a version before left behind is corrected, though no money changes', async () => {
+  const model = 'claude-opus-4-1';
+  const claim = await openTestSession(record);
+  const usageId = await exchanges.spend(claim, model, { parts: [output(1_000_000)] });
+  // That version settled a row whole that this one had cut, and does not know the column.
+  await record.database.query('UPDATE usage SET cost_is_lower_bound = true WHERE id = $1', [usageId]);
+  await correct(model);
+  assert.deepEqual((await boundOf(claim, usageId)).slice(1), [0, true, false]);
+});
+
 test('a correction reaches the session: what had no price counts against its bound, and it may go on', async () => {
   const model = 'claude-sonnet-5';
   const claim = await openTestSession(record, { policy: { budgets: { maxCostUsd: '50' } } });

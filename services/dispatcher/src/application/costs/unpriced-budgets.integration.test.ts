@@ -81,6 +81,16 @@ test('a fee without a price stops a session under a budget of its project', asyn
   });
 });
 
+test('a budget of a project is kept whatever the policy allows', async () => {
+  const model = 'claude-opus-4-5';
+  await setProjectBudget('1000');
+  for (const served of [elsewhere, withFee]) {
+    const claim = await openTestSession(record, { policy: { budgets: { unpricedModels: 'allow' } } });
+    await exchanges.spend(claim, model, served);
+    await assert.rejects(exchanges.begin(claim, model), /has no price/);
+  }
+});
+
 test('a fee without a price stops a session whose policy bounds its money, unless the policy allows it', async () => {
   const model = 'claude-opus-4-5';
   const bounded = await openTestSession(record, { policy: { budgets: { maxCostUsd: '5' } } });

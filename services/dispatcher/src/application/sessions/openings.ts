@@ -18,6 +18,8 @@ export interface Openings {
 
 /** Sessions of one transaction. More would let the first ones wait for the last. */
 const together = { most: 32, lanes: 2, patienceMs: 50 };
+/** Each has a connection of its own, and others want some too: a twin of one must not hold up who has nothing to do with it. */
+const alonesAtOnce = 4;
 
 /** @param deps shared by all who open sessions in this process */
 export function createOpenings(deps: OpenDeps & { readonly database: Database }): Openings {
@@ -43,7 +45,14 @@ export function createOpenings(deps: OpenDeps & { readonly database: Database })
           if (isCodedError(error, 'service_unreachable')) throw error;
         }
       // Alone, or since something stands against one of them: each gets its own answer.
-      return Promise.allSettled(openings.map((opening) => openAlone(opening)));
+      const answers: PromiseSettledResult<SessionView | null>[] = [];
+      for (let from = 0; from < openings.length; from += alonesAtOnce)
+        answers.push(
+          ...(await Promise.allSettled(
+            openings.slice(from, from + alonesAtOnce).map((opening) => openAlone(opening)),
+          )),
+        );
+      return answers;
     },
   );
   return {
