@@ -60,6 +60,19 @@ test('a statement that travels with the commit fails it with its own error, and 
   assert.equal(await unawaited('SELECT 2'), 'nothing');
 });
 
+test('a statement behind one that nobody awaited says why that one failed, not that it did', async () => {
+  const behind = (text: string): Promise<string> =>
+    faultOf(
+      database.transaction(async (tx) => {
+        void tx.query(text).catch(() => undefined);
+        await tx.query('SELECT 1');
+      }),
+    );
+  assert.equal(await behind('SELECT pg_sleep(5)'), 'unavailable 57014');
+  assert.match(await behind('SELECT 1 / 0'), /division by zero/);
+  assert.equal(await behind('SELECT 2'), 'nothing');
+});
+
 test('of two transactions that wait for each other one may be asked again', async () => {
   const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
   const one = (own: 0 | 1) =>
