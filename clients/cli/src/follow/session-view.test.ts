@@ -42,6 +42,28 @@ test('closing words are shown once', () => {
   assert.equal(text, 'All pass.\n\n- a\n+ b\n◆ completed ended · finished\n');
 });
 
+test('a count that comes in the middle of a sentence stands behind it, the latest alone', () => {
+  const usage = (outputTokens: number): SessionEvent => ({
+    type: 'usage',
+    model: 'm',
+    priced: true,
+    inputTokens: 20,
+    outputTokens,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    totalCostUsd: '0.1',
+  });
+  const say = (text: string): SessionEvent => ({ type: 'text', turn: 1, text });
+  const count = '  20 in · 21 out · 0 cache read · 0 cache write · $0.1\n';
+  const sentence = [say('It is the se'), usage(7), usage(21), say('cond one.')];
+  assert.equal(shown(...sentence), `It is the second one.\n${count}`);
+  assert.equal(
+    shown(...sentence, { type: 'notice', text: 'done' }),
+    `It is the second one.\n${count}! done\n`,
+  );
+  assert.equal(shown(say('Done.\n'), usage(21)), `Done.\n${count}`);
+});
+
 test('a message that nobody has said yet is shown', () => {
   assert.match(shown(completed), /finished · All pass\./);
 });

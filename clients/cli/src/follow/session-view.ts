@@ -34,10 +34,25 @@ export function createSessionView(
   /** What the model has said since it last used a tool. */
   let said = '';
 
-  const line = (text: string): void => {
+  /** A line that came in the middle of the model's sentence and waits for its end. */
+  let held: string | null = null;
+
+  const endText = (): void => {
     if (midLine) out.write('\n');
     midLine = false;
+    if (held !== null) out.write(`${held}\n`);
+    held = null;
+  };
+
+  const line = (text: string): void => {
+    endText();
     out.write(`${text}\n`);
+  };
+
+  /** The count of an exchange comes by another way than its words and may be there before the last of them. */
+  const lineBehindText = (text: string): void => {
+    if (midLine) held = text;
+    else line(text);
   };
 
   const marks: Readonly<Record<ToolCall['state'], string>> = {
@@ -141,7 +156,7 @@ export function createSessionView(
           ),
         );
       case 'usage':
-        return line(
+        return lineBehindText(
           paint.dim(
             `  ${event.inputTokens} in · ${event.outputTokens} out · ${event.cacheReadTokens} cache read · ${event.cacheWriteTokens} cache write · ${event.priced ? `$${event.totalCostUsd}` : 'unpriced'}`,
           ),
@@ -177,8 +192,7 @@ export function createSessionView(
     show: (positioned) => tell(positioned.event),
     flush: () => {
       outputLines(output.flush());
-      if (midLine) out.write('\n');
-      midLine = false;
+      endText();
     },
   };
 }
