@@ -110,6 +110,9 @@ test('the stores’ passwords change without a pause: dispatchers take the new o
     await old?.stop();
     sessions.push(await open());
     dispatchers[index] = await fleet.startDispatcher(after);
+    // The balancer knows of it once a round has begun since: the round before asked the other one alone, which stops next.
+    const known = asked;
+    await within(30_000, 'a whole round', () => Promise.resolve(asked >= known + 2));
   }
 
   // the old ones go, and nobody misses them
