@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { migrate } from './adapters/postgres/migrations.ts';
+import { watchAsBalancer } from './testing/balancer.ts';
 import { createTestDatabase } from './testing/test-database.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher } from './testing/test-fleet.ts';
@@ -67,26 +68,8 @@ test('the stores’ passwords change without a pause: dispatchers take the new o
 
   const dispatchers: (TestDispatcher | null)[] = [];
   for (let index = 0; index < 2; index += 1) dispatchers.push(await fleet.startDispatcher(before));
-  const answers = async (one: TestDispatcher | null): Promise<boolean> => {
-    try {
-      return one !== null && (await one.call('GET', '/v1/sessions')).status === 200;
-    } catch {
-      // It is on its way out or in; another one has to answer.
-      return false;
-    }
-  };
-  // A balancer's view: one of them has to answer, always.
-  let asked = 0;
-  let unanswered = 0;
-  const watching = new AbortController();
-  const watch = (async () => {
-    while (!watching.signal.aborted) {
-      const said = await Promise.all(dispatchers.map(answers));
-      asked += 1;
-      if (!said.includes(true)) unanswered += 1;
-    }
-  })();
-  parts.defer(() => watching.abort());
+  const balancer = watchAsBalancer(dispatchers, '/v1/sessions');
+  parts.defer(async () => void (await balancer.end()));
   const open = async (): Promise<string> => {
     const through = dispatchers.find((one) => one !== null) ?? assert.fail('nobody is there');
     const opened = await through.call<{ id: string }>('POST', '/v1/sessions', ordinaryRequest);
@@ -110,9 +93,7 @@ test('the stores’ passwords change without a pause: dispatchers take the new o
     await old?.stop();
     sessions.push(await open());
     dispatchers[index] = await fleet.startDispatcher(after);
-    // The balancer knows of it once a round has begun since: the round before asked the other one alone, which stops next.
-    const known = asked;
-    await within(30_000, 'a whole round', () => Promise.resolve(asked >= known + 2));
+    await balancer.hasSeenAll();
   }
 
   // the old ones go, and nobody misses them
@@ -151,8 +132,7 @@ test('the stores’ passwords change without a pause: dispatchers take the new o
     (await placed()).map(({ attempt, losses, server_id: server }) => [attempt, losses, server]),
     sessions.map(() => [1, 0, 'alpha']),
   );
-  watching.abort();
-  await watch;
+  const { asked, unanswered } = await balancer.end();
   assert.ok(asked > 20);
   assert.equal(unanswered, 0);
 });
