@@ -7,13 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
 import { sessionChain } from '@lemniscate/shared/audit/entry.ts';
 import { fromStored } from '@lemniscate/shared/audit/stored-entry.ts';
 import { createChainVerifier } from '@lemniscate/shared/audit/verify.ts';
 import type { ChainVerifier } from '@lemniscate/shared/audit/verify.ts';
 import { closed, createLogDatabase, executed, noDatabase, opened } from './testing/database.ts';
 import type { LogDatabase } from './testing/database.ts';
-import { freePort, startExporterProcess, until } from './testing/exporter-process.ts';
+import { startExporterProcess, until } from './testing/exporter-process.ts';
 import type { ExporterProcess } from './testing/exporter-process.ts';
 import { countLines, readSinkFile } from './testing/read-sink-file.ts';
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
 import { createTestAuthority } from './testing/certificates.ts';
 import type { TestCertificate } from './testing/certificates.ts';
-import { freePort } from './testing/free-port.ts';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 
 test(

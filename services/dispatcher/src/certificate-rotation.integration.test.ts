@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:tls';
 import { test } from 'node:test';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
-import { freePort } from './testing/free-port.ts';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
+import { watchAsBalancer } from './testing/balancer.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';
 import type { TestDispatcher } from './testing/test-fleet.ts';
 import { within } from './testing/within.ts';
@@ -38,25 +39,7 @@ test('dispatchers take new certificates one after the other: the API answers thr
     return fingerprint;
   };
 
-  const answers = async (one: TestDispatcher | null): Promise<boolean> => {
-    try {
-      return one !== null && (await one.call('GET', '/v1/me')).status === 200;
-    } catch {
-      // It is on its way out or in; another one has to answer.
-      return false;
-    }
-  };
-  // A balancer's view: one of them has to answer, always.
-  let asked = 0;
-  let unanswered = 0;
-  const watching = new AbortController();
-  const watch = (async () => {
-    while (!watching.signal.aborted) {
-      const said = await Promise.all(dispatchers.map(answers));
-      asked += 1;
-      if (!said.includes(true)) unanswered += 1;
-    }
-  })();
+  const balancer = watchAsBalancer(dispatchers, '/v1/me');
 
   const open = async (): Promise<string> => {
     const [first, second] = dispatchers;
@@ -74,9 +57,7 @@ test('dispatchers take new certificates one after the other: the API answers thr
     const files = { LEMNISCATE_TLS_CERT: fresh.cert, LEMNISCATE_TLS_KEY: fresh.key };
     dispatchers[index] = await fleet.startDispatcher({ ...own, ...files });
     assert.notEqual(await shown(own.LEMNISCATE_INTERNAL_PORT), before);
-    // Nobody rolls on before the balancer has seen it back: a question that went only to the next one may be under way.
-    const seen = asked;
-    await within(30_000, 'a round of questions has begun and ended', () => asked >= seen + 2);
+    await balancer.hasSeenAll();
   }
   sessions.push(await open());
   const placed = async (): Promise<{ attempt: number; losses: number; server_id: string | null }[]> =>
@@ -88,8 +69,7 @@ test('dispatchers take new certificates one after the other: the API answers thr
     (await placed()).map(({ attempt, losses, server_id: server }) => [attempt, losses, server]),
     sessions.map(() => [1, 0, 'alpha']),
   );
-  watching.abort();
-  await watch;
+  const { asked, unanswered } = await balancer.end();
   assert.ok(asked > 20);
   assert.equal(unanswered, 0);
 });

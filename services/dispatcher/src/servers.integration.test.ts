@@ -7,7 +7,7 @@ import { afterEach, describe, test } from 'node:test';
 import type { PoolView } from '@lemniscate/shared/api/pool.ts';
 import type { ServerView } from '@lemniscate/shared/api/server.ts';
 import type { SessionView } from '@lemniscate/shared/api/session.ts';
-import { freePort } from './testing/free-port.ts';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
 import { startSimulatedAgentServer } from './testing/simulated-agent-server.ts';
 import type { SimulatedAgentServer } from './testing/simulated-agent-server.ts';
 import { createTestFleet, ordinaryRequest } from './testing/test-fleet.ts';

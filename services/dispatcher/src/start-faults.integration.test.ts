@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
 import { serviceUri } from '@lemniscate/shared/protocol/identity.ts';
-import { freePort } from './testing/free-port.ts';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
 import { startOwnRedis } from './testing/own-redis.ts';
 import { createTestFleet } from './testing/test-fleet.ts';
 import type { TestFleet } from './testing/test-fleet.ts';

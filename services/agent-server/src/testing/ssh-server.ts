@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
 
 const program = '/usr/sbin/sshd';
 
@@ -94,23 +94,4 @@ async function untilOpen(port: number, check: () => void): Promise<void> {
     if (opened) return;
     if (performance.now() > deadline) throw new Error('sshd does not answer');
   }
-}
-
-/**
- * A port that was free a moment ago. It lies below Linux' ephemeral range: no outgoing connection of anybody takes it
- * before it is listened on, or while its listener is away.
- */
-async function freePort(): Promise<number> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    const port = randomInt(20_000, 32_000);
-    const probe = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(probe, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    await new Promise((resolve) => probe.close(resolve));
-    return port;
-  }
-  throw new Error('no free port in 100 tries');
 }

@@ -5,8 +5,9 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
 import { makeCertificate } from './certificate.ts';
-import { freePort, until } from './exporter-process.ts';
+import { until } from './exporter-process.ts';
 
 const program = ['/usr/sbin/rsyslogd', '/sbin/rsyslogd'].find(existsSync);
 const hasTls = ['/usr/lib/x86_64-linux-gnu/rsyslog', '/usr/lib/aarch64-linux-gnu/rsyslog'].some((folder) =>

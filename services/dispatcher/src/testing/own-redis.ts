@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from './free-port.ts';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
 import { within } from './within.ts';
 
 /** A Redis of the test's own: it may be flushed, stopped and started without harm to other tests. */

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'ldapts';
-import { freePort } from './free-port.ts';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
 import { within } from './within.ts';
 
 /** A reason to skip where this machine has no slapd, else false. */

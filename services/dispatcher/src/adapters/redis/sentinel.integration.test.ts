@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Redis } from 'ioredis';
-import { freePort } from '../../testing/free-port.ts';
+import { freePort } from '@lemniscate/shared/testing/free-port.ts';
 import { within } from '../../testing/within.ts';
 import { createPlacementQueue } from '../queue/placement-queue.ts';
 import { closeRedis, connectRedis } from './connection.ts';
